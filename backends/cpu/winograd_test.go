@@ -9,17 +9,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/backends/cpu/winograd"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
@@ -108,23 +115,53 @@ func TestWinogradForms(t *testing.T) {
 	}
 }
 
-// TestTransform: what rows share is computed once, and sums are those of the matrix.
-func TestTransform(t *testing.T) {
-	names := func(n int) []string {
-		out := make([]string, n)
-		for i := range out {
-			out[i] = fmt.Sprintf("d%d", i)
+// transformsHarness prints what the transformations of tiles of some results make of an image of distinct numbers, and of sums that are that.
+const transformsHarness = `
+int main(void) {
+  _Alignas(64) float image[%[1]d * %[1]d * TAPC_LANES], points[%[1]d * %[1]d * TAPC_LANES];
+  _Alignas(64) tapc_singles results[%[2]d * %[2]d];
+  for (int i = 0; i < %[1]d * %[1]d; i++)
+    for (int x = 0; x < TAPC_LANES; x++) image[i * TAPC_LANES + x] = (float)(i * 7 %% 11 - 5 + x);
+  tapc_image_%[2]d(image, %[1]d * TAPC_LANES, TAPC_LANES, points, TAPC_LANES, TAPC_LANES - 1);
+  tapc_results_%[2]d(image, TAPC_LANES, results, %[2]d);
+  for (int x = 0; x < TAPC_LANES - 1; x++) {
+    for (int i = 0; i < %[1]d * %[1]d; i++) printf("%%.9g ", (double)points[i * TAPC_LANES + x]);
+    for (int i = 0; i < %[2]d * %[2]d; i++) printf("%%.9g ", (double)results[i][x]);
+  }
+}
+`
+
+// TestTransforms compiles the C of the transformations for each size of vectors, and holds it to the matrices: all numbers are small, and few are rounded.
+func TestTransforms(t *testing.T) {
+	cc := cputest.Compiler(t)
+	for _, target := range cc.Machine.Levels {
+		if target.Has != "" && !cputest.Runs(t, cc, target) {
+			continue
 		}
-		return out
-	}
-	for _, c := range []struct {
-		matrix     [][]float64
-		operations int // that are left: additions and subtractions
-	}{{panels.WinogradForms[2].Image, 4}, {panels.WinogradForms[2].Result, 4}, {panels.WinogradForms[4].Image, 12}, {panels.WinogradForms[4].Result, 10}} {
-		lines := panels.Transform(c.matrix, names(len(c.matrix[0])), "p", func(i int) string { return fmt.Sprintf("y%d", i) })
-		text := strings.Join(lines, "\n")
-		if n := strings.Count(text, " + ") + strings.Count(text, " - "); n != c.operations {
-			t.Errorf("%d additions, expected %d:\n%s", n, c.operations, text)
+		for size, form := range panels.WinogradForms {
+			v, lanes := vector.New(cexpr.NewWriter()), target.Lanes(4)
+			winograd.Define(v, lanes)
+			text := "#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + v.Prelude() + fmt.Sprintf(transformsHarness, size+2, size)
+			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
+			out, err := exec.Command(cputest.CompileC(t, cc, text, flags...)).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", target.Name, err, out)
+			}
+			got := strings.Fields(string(out))
+			for x := range lanes - 1 {
+				image := make([][]float64, size+2)
+				for i := range image {
+					for j := range size + 2 {
+						image[i] = append(image[i], float64((int64(i)*(size+2)+j)*7%11-5+int64(x)))
+					}
+				}
+				for i, want := range slices.Concat(slices.Concat(sides(form.Image, image)...), slices.Concat(sides(form.Result, image)...)) {
+					if y, err := strconv.ParseFloat(got[0], 64); err != nil || math.Abs(y-want) > 1e-5*(1+math.Abs(want)) {
+						t.Errorf("%s, tiles of %d: number %d of lane %d is %s, expected %v", target.Name, size, i, x, got[0], want)
+					}
+					got = got[1:]
+				}
+			}
 		}
 	}
 }
@@ -223,6 +260,9 @@ func winogradCases() []winogradCase {
 		{"channels last, no pads", convolution{[]int64{1, 32, 9, 8}, []int64{32, 32, 3, 3}, 1, 0, 1, 1, true}, "", true},
 	}
 }
+
+// readInPlace is in the C of convolutions that copy only the edges of images.
+var readInPlace = regexp.MustCompile(`tapc_image_[24]\(p[0-9]`)
 
 // floats reads float32 values.
 func floats(x tensorfile.Tensor) []float64 {
@@ -327,7 +367,7 @@ func TestWinograd(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if !strings.Contains(src.C, "_epilogue(") || strings.Contains(src.C, "_patch(image, row,") != c.last {
+					if !strings.Contains(src.C, "tapc_image_") || readInPlace.MatchString(src.C) != c.last {
 						t.Fatalf("%s, tiles of %d: it is not carried out on transformed tiles, or not in the order of its channels", level.Name, size)
 					}
 					got := floats(cputest.Executes(cc, level.Name, cputest.Strict)(cputest.RandomConstant)(t, g, in)[result])
@@ -388,4 +428,48 @@ func TestWinogradThreads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTransformedTrees verifies the trees of random convolutions, as they are cut for processors of each kind and as configs may say otherwise.
+func TestTransformedTrees(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		draw := func(name string, from, to int64) int64 { return rapid.Int64Range(from, to).Draw(r, name) }
+		groups, pads := draw("groups", 1, 2), draw("pads", 0, 4)
+		c := winogradCase{convolution: convolution{[]int64{draw("images", 1, 9), draw("in", 1, 140) * groups, draw("height", 3, 70), draw("width", 3, 70)}, nil, 1, pads, 1, groups, true}, last: rapid.Bool().Draw(r, "last")}
+		c.filters = []int64{draw("out", 1, 150) * groups, c.image[1] / groups, 3, 3}
+		g := cputest.Allowing(t, c.channelsLast(), permission.TransformedTiles)
+		buffers := whole.Buffers(g)
+		for x := range g.Nodes() {
+			k, ok := x.Body.(*schedule.Kernel)
+			if !ok {
+				continue
+			}
+			k.Allow = permission.TransformedTiles // also where it does not pay
+			w, ok := nest.FindWinograd(k, buffers)
+			if !ok {
+				continue
+			}
+			level := rapid.SampledFrom(isa.MachineOf(rapid.SampledFrom([]string{"x86_64-linux-gnu", "aarch64-linux-gnu"}).Draw(r, "machine")).Levels).Draw(r, "level")
+			size := rapid.SampledFrom([]int64{2, 4}).Draw(r, "size")
+			s := level.Target.WinogradStage(k, w.Of(size))
+			if rapid.Bool().Draw(r, "otherwise") {
+				for i := range s.Tiles {
+					switch x := &s.Tiles[i]; x.Role {
+					case schedule.RoleDown, schedule.RoleAcross:
+						x.Sizes[0] = draw("tiles", 1, 12) * size
+					case schedule.RoleN:
+						x.Sizes[0] = draw("parts", 1, 6) * x.Sizes[1]
+					}
+				}
+			}
+			f, err := (configs.Chooser{For: level}).Read(nest.Analyze(k, buffers), &schedule.Config{Target: level.Target.Name(), Stages: []schedule.Stage{s}})
+			if err != nil {
+				r.Logf("refused: %v", err) // images of which a task would have parts
+				continue
+			}
+			if _, err := f.Tree(); err != nil {
+				r.Fatal(err)
+			}
+		}
+	})
 }

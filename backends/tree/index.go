@@ -18,6 +18,7 @@ const (
 	div // by a positive constant, rounded down
 	mod // by a positive constant, not negative
 	least
+	product
 )
 
 // Index is an integer that is known when the program runs: an expression of variables. It is immutable.
@@ -82,6 +83,20 @@ func (x *Index) Min(y *Index) *Index {
 	return &Index{op: least, a: x, b: y}
 }
 
+// By is x·y.
+func (x *Index) By(y *Index) *Index {
+	if n, ok := x.Number(); ok {
+		return y.Times(n)
+	}
+	if n, ok := y.Number(); ok {
+		return x.Times(n)
+	}
+	return &Index{op: product, a: x, b: y}
+}
+
+// Max is the greater of two.
+func (x *Index) Max(y *Index) *Index { return x.Times(-1).Min(y.Times(-1)).Times(-1) }
+
 // With puts an index in the place of a variable.
 func (x *Index) With(v *Var, y *Index) *Index {
 	switch x.op {
@@ -99,6 +114,8 @@ func (x *Index) With(v *Var, y *Index) *Index {
 		return x.a.With(v, y).Mod(x.n)
 	case least:
 		return x.a.With(v, y).Min(x.b.With(v, y))
+	case product:
+		return x.a.With(v, y).By(x.b.With(v, y))
 	}
 	return x
 }
@@ -140,6 +157,13 @@ func (x *Index) Format(name func(*Var) string) string {
 	case least:
 		a, b := x.a.Format(name), x.b.Format(name)
 		return fmt.Sprintf("(%s < %s ? %s : %s)", a, b, a, b)
+	}
+	if x.op == mul && x.n == -1 && x.a.op == least {
+		a, b := x.a.a.Times(-1).Format(name), x.a.b.Times(-1).Format(name)
+		return fmt.Sprintf("(%s > %s ? %s : %s)", a, b, a, b)
+	}
+	if x.op == product {
+		return fmt.Sprintf("(%s) * (%s)", x.a.Format(name), x.b.Format(name))
 	}
 	if x.op == mul && x.n == 1 {
 		return x.a.Format(name)

@@ -50,6 +50,13 @@ func (i Interval) times(n int64) (Interval, bool) {
 	return interval(min(lo, hi), max(lo, hi), step), ok1 && ok2 && ok3
 }
 
+// by gives the products of values of both.
+func (i Interval) by(j Interval) (Interval, bool) {
+	a, ok1 := i.times(j.Low)
+	b, ok2 := i.times(j.High)
+	return interval(min(a.Low, b.Low), max(a.High, b.High), 1), ok1 && ok2
+}
+
 func (i Interval) div(n int64) Interval {
 	step := int64(1)
 	if i.Step%n == 0 {
@@ -180,6 +187,13 @@ func (e *env) of(x *Index) (Interval, bool) {
 	return found, true
 }
 
+// closely is of, with the ends of loops and the lesser of two.
+func (e *env) closely(x *Index) (Interval, bool) {
+	e.deep = deepest
+	defer func() { e.deep = 0 }()
+	return e.of(x)
+}
+
 // bounded leaves those values of a linear form plus some others that the ends of its variables' loops allow, and what the lesser of two in it is less than.
 func (e *env) bounded(l linear, own, found Interval) Interval {
 	if e.deep == 0 {
@@ -247,8 +261,11 @@ func (e *env) direct(x *Index) (Interval, bool) {
 	if !ok {
 		return b, false
 	}
-	if x.op == least {
+	switch x.op {
+	case least:
 		return a.least(b), true
+	case product:
+		return a.by(b)
 	}
 	return a.plus(b)
 }

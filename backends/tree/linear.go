@@ -36,6 +36,8 @@ func (x *Index) key() string {
 		return fmt.Sprintf("%s@%p", x.v.Name, x.v)
 	case least:
 		return fmt.Sprintf("min(%s, %s)", x.a.linear(), x.b.linear())
+	case product:
+		return fmt.Sprintf("(%s)·(%s)", x.a.linear(), x.b.linear())
 	case div:
 		return fmt.Sprintf("(%s)/%d", x.a.linear(), x.n)
 	}

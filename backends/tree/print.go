@@ -113,6 +113,8 @@ func (s *If) print(p *printer) {
 	}
 }
 
+func (s *Once) print(p *printer) { p.block(s.Body, "once for %s", s.Key) }
+
 // String writes the condition as C does.
 func (c Cond) String() string {
 	var parts []string

@@ -141,7 +141,7 @@ func (m *Memory) Symbol() string {
 	return m.Name
 }
 
-// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Leaf, *Combine, *Copy, *Prefetch, Commit, Wait or Barrier.
+// Stmt is one step of a tree: *For, *Let, *If, *Once, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Leaf, *Combine, *Copy, *Prefetch, Commit, Wait or Barrier.
 type Stmt interface{ print(p *printer) }
 
 // For runs Body with Var from From to To, which it does not reach, in steps of Step. Lanes is the width of the vectors of a Vector loop,
@@ -173,6 +173,14 @@ type Cond struct {
 type If struct {
 	Conds      []Cond
 	Then, Else []Stmt
+}
+
+// Once runs Body, in the tasks of a Thread loop, unless the last task of the same thread had the same Key: what that wrote to Private memory is still there. Last
+// names the key of that task.
+type Once struct {
+	Last *Var
+	Key  *Index
+	Body []Stmt
 }
 
 // Computed is a scalar expression. Loads in Value are numbers of Args; locals and reductions there are none; loops are numbers of Loops.
@@ -360,6 +368,8 @@ func Walk(body []Stmt, visit func(Stmt)) {
 		visit(s)
 		switch s := s.(type) {
 		case *For:
+			Walk(s.Body, visit)
+		case *Once:
 			Walk(s.Body, visit)
 		case *At:
 			Walk(s.Body, visit)

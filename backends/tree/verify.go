@@ -22,7 +22,7 @@ type Limits struct {
 // follows, because the schedule's constraints prove it for all values of a kernel's loops. The error names the statement.
 func Verify(f *Func, limits Limits) error {
 	e := newEnv()
-	v := &verifier{env: e, lanes: newLanes(e), limits: limits, declared: map[*Memory]*written{}, seen: map[*Var]bool{}, names: map[string]Stmt{}}
+	v := &verifier{env: e, lanes: newLanes(e), limits: limits, declared: map[*Memory]*written{}, names: map[string]Stmt{}}
 	for _, m := range f.Operands {
 		v.declared[m] = &written{}
 	}
@@ -39,7 +39,6 @@ type verifier struct {
 	lanes    *lanes
 	limits   Limits
 	declared map[*Memory]*written // nil is not declared
-	seen     map[*Var]bool
 	names    map[string]Stmt
 	err      error
 }
@@ -47,8 +46,9 @@ type verifier struct {
 // place is where a statement is.
 type place struct {
 	block, lane, vector bool
-	apart               bool // lanes may be at different statements
-	task                *For // the loop of threads
+	apart               bool  // lanes may be at different statements
+	task                *For  // the loop of threads
+	once                *Once // what not all tasks do
 	bytes               map[Scope]int64
 }
 
@@ -85,13 +85,15 @@ func (v *verifier) stmt(s Stmt) {
 	case *For:
 		v.loop(s)
 	case *Let:
-		i, ok := v.of(s.Value)
+		i, ok := v.closely(s.Value)
 		if !ok {
 			v.fail(s, "uses a variable that is not bound here")
 		}
 		v.define(s, s.Var, fact{values: i, base: s.Value, named: true}, v.lanes.differs(s.Value))
 	case *If:
 		v.choice(s)
+	case *Once:
+		v.only(s)
 	case *At:
 		v.at(s)
 	case *Branch:
@@ -99,7 +101,8 @@ func (v *verifier) stmt(s Stmt) {
 	case *Declare:
 		v.declare(s)
 	case *Map:
-		v.compute(s)
+		v.computed(s, s.Computed)
+		v.use(s, s.Dst, 1, true)
 	case *Sort:
 		v.sort(s)
 	case *Dot:
@@ -138,10 +141,9 @@ func (v *verifier) meet(s Stmt) {
 }
 
 func (v *verifier) define(s Stmt, x *Var, f fact, divergent bool) {
-	if v.seen[x] {
+	if _, bound := v.facts[x]; bound {
 		v.fail(s, "%s is bound twice", x.Name)
 	}
-	v.seen[x] = true
 	v.name(s, x.Name)
 	v.bind(x, f)
 	v.lanes.divergent[x] = divergent
@@ -217,38 +219,8 @@ func (v *verifier) counted(start, end *Index, step int64) fact {
 // again walks through a loop's body for a later round.
 func (v *verifier) again(s *For, round int64) {
 	v.lanes.shifted[s.Var] = Use(s.Var).Plus(round * s.Step)
-	v.forget(s.Body)
 	v.list(s.Body)
 	delete(v.lanes.shifted, s.Var)
-}
-
-// forget lets the variables that some statements bind be bound again.
-func (v *verifier) forget(body []Stmt) {
-	for _, s := range body {
-		switch s := s.(type) {
-		case *For:
-			delete(v.seen, s.Var)
-			v.forget(s.Body)
-		case *Let:
-			delete(v.seen, s.Var)
-		case *Sort:
-			delete(v.seen, s.Left)
-			delete(v.seen, s.Right)
-		case *At:
-			delete(v.seen, s.Var)
-			v.forget(s.Body)
-		case *Branch:
-			v.forget(s.Then)
-			v.forget(s.Else)
-		case *If:
-			v.forget(s.Then)
-			v.forget(s.Else)
-		case *Dot:
-			delete(v.seen, s.R)
-			delete(v.seen, s.C)
-			delete(v.seen, s.K)
-		}
-	}
 }
 
 // bound checks what a loop's binding asks of its place and of its ends.
@@ -314,7 +286,7 @@ func (v *verifier) choice(s *If) {
 			if end == nil {
 				continue
 			}
-			at, known := v.of(end)
+			at, known := v.closely(end)
 			if !known {
 				v.fail(s, "uses a variable that is not bound here")
 				return
@@ -358,6 +330,43 @@ func (v *verifier) choice(s *If) {
 		}
 	}
 	v.place = before
+}
+
+// only is what a task leaves out if the task before did it: it depends on the key alone, and all that it writes is the thread's own and written nowhere else.
+func (v *verifier) only(s *Once) {
+	if v.task == nil || v.task.Together || !slices.Contains(v.task.Body, Stmt(s)) {
+		v.fail(s, "is no step of a task")
+		return
+	}
+	if i, ok := v.of(s.Key); !ok || i.Low < 0 {
+		v.fail(s, "the key is a number from 0 on of what is bound here")
+	}
+	v.name(s, s.Last.Name)
+	before, hidden := v.place, map[*Var]fact{}
+	for _, x := range v.order[slices.Index(v.order, v.task.Var):] {
+		if f := v.facts[x]; !f.named || !follows(f.base, s.Key, v.task.Var, hidden) {
+			hidden[x] = f
+		}
+	}
+	for x := range hidden {
+		delete(v.facts, x)
+	}
+	v.once = s
+	v.list(s.Body)
+	v.place = before
+	maps.Copy(v.facts, hidden)
+}
+
+// follows says whether an index is the same in all tasks of a key: it uses neither the number of the task, but in the key, nor other variables that are not.
+func follows(x, key *Index, task *Var, others map[*Var]fact) bool {
+	if x == nil || x.linear().String() == key.linear().String() {
+		return true
+	}
+	if x.op == variable {
+		_, differs := others[x.v]
+		return x.v != task && !differs
+	}
+	return follows(x.a, key, task, others) && follows(x.b, key, task, others)
 }
 
 // at is where a variable has a computed value, which may differ from lane to lane.
@@ -437,6 +446,9 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 	if m.Scope == Global && writes != m.Written {
 		v.fail(s, "%s is an operand of the other kind", m.Name)
 	}
+	if w := v.declared[m]; writes && m.Scope != Registers && (v.once != nil || w.once != nil) {
+		v.fail(s, "%s is written by what is not a leaf, and by what not all tasks do", m.Name)
+	}
 	even := count == 1
 	for d, x := range a.At {
 		dim := m.Dims[d]
@@ -469,11 +481,6 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 			v.fail(s, "%s %s", m.Name, why)
 		}
 	}
-}
-
-func (v *verifier) compute(s *Map) {
-	v.computed(s, s.Computed)
-	v.use(s, s.Dst, 1, true)
 }
 
 // computed checks an expression of a statement.
@@ -600,6 +607,7 @@ func together(s *For) bool {
 type written struct {
 	box  []Interval // nil before
 	task *For
+	once *Once // that a part of the task is
 }
 
 // leaf is a Leaf that is verified.
@@ -627,7 +635,12 @@ func (l *leaf) verify() {
 		case m.Of != nil || m.Scope == Constant:
 			v.fail(s, "%s is not written", m.Name)
 		default:
-			v.declared[m].note(hull, v.task)
+			w := v.declared[m]
+			if v.once != nil && m.Scope != Private && m.Scope != Registers || w.box != nil && w.once != v.once {
+				v.fail(s, "%s is written by what not all tasks do, and is not for that alone", m.Name)
+			}
+			w.note(hull, v.task)
+			w.once = v.once
 			if why := (&tasks{v.env, v.task}).apart(b); m.Scope <= Workspace && why != "" {
 				v.fail(s, "tasks may write the same elements of %s: %s", m.Name, why)
 			}

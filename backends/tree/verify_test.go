@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -274,6 +275,74 @@ func TestTasksEnd(t *testing.T) {
 		tasks := &For{Var: task, From: Const(0), To: Const(3), Step: 1, Bind: Thread, Body: body}
 		if err := Verify(&Func{Name: "k", Operands: []*Memory{out}, Body: []Stmt{tasks}}, Limits{}); (err == nil) != c.want {
 			t.Errorf("tasks of %d elements that begin %d apart: expected that they are apart: %v; found %v", c.size, c.step, c.want, err)
+		}
+	}
+}
+
+// TestOnce holds what tasks leave out, if the task before had the same key, to depend on that alone and to write what is written nowhere else.
+func TestOnce(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		key       int64                                 // tasks with the same
+		of        func(task, block, part *Index) *Index // where in the input that which is kept comes from
+		after     bool                                  // it is written again
+		together  bool
+		workspace bool
+		want      string // of the error; "" for none
+	}{
+		{name: "the key", key: 2, of: func(_, block, _ *Index) *Index { return block }},
+		{name: "a part of the key", key: 2, of: func(task, _, _ *Index) *Index { return task.Div(2) }, want: "uses a variable that is not bound here"},
+		{name: "the task", key: 2, of: func(_, _, part *Index) *Index { return part }, want: "uses a variable that is not bound here"},
+		{name: "every task", key: 1, of: func(_, block, _ *Index) *Index { return block }},
+		{name: "written again", key: 2, of: func(_, block, _ *Index) *Index { return block }, after: true, want: "kept is written by what not all tasks do, and is not for that alone"},
+		{name: "of all", key: 2, of: func(_, block, _ *Index) *Index { return block }, workspace: true, want: "kept is written by what not all tasks do"},
+		{name: "in a loop", key: 2, of: func(_, block, _ *Index) *Index { return block }, together: true, want: "is no step of a task"},
+	} {
+		in, kept := operand("in", 6, false), Stored("kept", scalar.Float32, Private, 1)
+		task, block, part := &Var{"task"}, &Var{"block"}, &Var{"part"}
+		at := c.of(Use(task), Use(block), Use(part))
+		fill := func(from *Index) Stmt {
+			return Call("fill", []Box{BoxOf(kept, All(1))}, []Box{BoxOf(in, Only(from))})
+		}
+		var once Stmt = &Once{Last: &Var{"last"}, Key: Use(task).Div(c.key), Body: []Stmt{fill(at)}}
+		if c.together {
+			once = loop(&Var{"again"}, 2, once)
+		}
+		body := []Stmt{&Let{Var: block, Value: Use(task).Div(2)}, &Let{Var: part, Value: Use(task).Mod(2)}, &Declare{kept}, once}
+		f := &Func{Name: "k", Operands: []*Memory{in}}
+		if c.workspace {
+			kept.Scope = Workspace
+			f.Body, body = []Stmt{&Declare{kept}}, slices.Delete(body, 2, 3)
+		}
+		if c.after {
+			body = append(body, fill(Const(0)))
+		}
+		f.Body = append(f.Body, &For{Var: task, From: Const(0), To: Const(6), Step: 1, Bind: Thread, Body: body})
+		err := Verify(f, Limits{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: expected %q, found %v", c.name, c.want, err)
+		}
+	}
+}
+
+// TestProducts: products of two indices are bounded, are zero where one is, and the greater of two is what the lesser of their negatives says.
+func TestProducts(t *testing.T) {
+	x, y := &Var{"x"}, &Var{"y"}
+	e := newEnv()
+	e.bind(x, fact{values: interval(-2, 3, 1)})
+	e.bind(y, fact{values: interval(1, 5, 2)})
+	for text, c := range map[string]struct {
+		of   *Index
+		want Interval
+	}{
+		"(x) * (y)":             {Use(x).By(Use(y)), Interval{-10, 15, 1}},
+		"x * 4":                 {Use(x).By(Const(4)), Interval{-8, 12, 4}},
+		"0":                     {Const(0).By(Use(y)), Interval{}},
+		"(x > 0 ? x : 0)":       {Use(x).Max(Const(0)), Interval{0, 3, 1}},
+		"(x + 1) * (y - 1) + 2": {Use(x).Plus(1).By(Use(y).Plus(-1)).Plus(2), Interval{-2, 18, 1}},
+	} {
+		if got, ok := e.of(c.of); !ok || got.Low != c.want.Low || got.High != c.want.High || c.of.String() != text {
+			t.Errorf("%s is %v, expected %s in %v", c.of, got, text, c.want)
 		}
 	}
 }

@@ -221,7 +221,11 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		return read(a, func(f *nest.Winograd) bool { return point.VectorKernel(k, buffers, f.Image) },
 			func(f *nest.Winograd) (winograd.Decided, error) { return winograd.Read(c.For, f, s) },
 			func(_ *nest.Winograd, d winograd.Decided) Form {
-				return vectors(winograd.Workspaces(c.For, k, d), func(u *unit.Unit, name string) writer { return winograd.New(u, name, k, d) })
+				w := winograd.Of(c.For, k, d)
+				f := w.Tree(k.Name)
+				return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) {
+					return trees.WriteLeaves(u, name, f, k, w.Templates(u, name)), true
+				}, func() (*tree.Func, error) { return trees.Verified(f) }}
 			})
 	case schedule.Scan:
 		return readScan(a, s)

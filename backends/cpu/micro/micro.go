@@ -162,14 +162,15 @@ func (m Kernel) Step(v *vector.Printer, n int, sums, left, right string) string 
 // Define adds a row's function, and what it needs, to the definitions before the kernels.
 func (m Kernel) Define(v *vector.Printer, lanes int) {
 	v.Define("tapc_features", func() string { return Text("features.c") })
+	vector.Singles(v, lanes)
 	v.Define("tapc_groups", func() string {
 		var b strings.Builder
-		fmt.Fprintf(&b, "// Vectors of groups of four bytes, and what is made of them.\n#define TAPC_LANES %d\n", lanes)
+		b.WriteString("// Vectors of groups of four bytes, and what is made of them.\n")
 		for _, t := range []struct {
 			name  string
 			d     scalar.DType
 			count int
-		}{{"groups", scalar.UInt32, lanes}, {"ints", scalar.Int32, lanes}, {"singles", scalar.Float32, lanes}, {"words", scalar.UInt16, 2 * lanes}, {"shorts", scalar.Int16, 2 * lanes}} {
+		}{{"groups", scalar.UInt32, lanes}, {"ints", scalar.Int32, lanes}, {"words", scalar.UInt16, 2 * lanes}, {"shorts", scalar.Int16, 2 * lanes}} {
 			fmt.Fprintf(&b, "typedef %s tapc_%s;\n", v.Type(t.d, t.count), t.name)
 		}
 		fmt.Fprintf(&b, "#define TAPC_FUSED(a, b, c) %s\n", v.Of(scalar.Float32, lanes).MultiplyAdd("a", "b", "c"))

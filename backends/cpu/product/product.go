@@ -24,6 +24,7 @@ type Product struct {
 	E      *unit.Unit
 	Name   string
 	Seldom *nest.Seldom // what some results are computed from besides, or nil
+	Sums   int64        // if it is not 0, tiles leave their sums in memory, in rows so far apart
 	*blocking.Blocking
 	Storage
 }

@@ -1,6 +1,7 @@
 package product
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,7 +34,7 @@ func (p *Product) TileFunction(rows, cols int64) {
 	p.Line("\n// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
 	more := ""
 	switch {
-	case p.C.Transposed:
+	case p.C.Transposed || p.Sums > 0:
 		more = fmt.Sprintf(", %s *restrict open", p.element())
 	case p.Split():
 		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t.sums.Type)
@@ -54,10 +55,10 @@ func (p *Product) TileFunction(rows, cols int64) {
 		t.unfinished()
 	}
 	switch {
-	case p.C.Transposed:
+	case p.C.Transposed || p.Sums > 0:
 		p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
 		p.Line("for (int r = 0; r < %d; r++) for (int x = 0; x < %d; x++) *(%s *)(open + r * %d + x * %d) = s[r * %d + x];", rows, t.sums.Vectors,
-			t.sums.Type, p.OpenCols(), p.N, t.sums.Vectors)
+			t.sums.Type, cmp.Or(p.Sums, p.OpenCols()), p.N, t.sums.Vectors)
 	case p.Cut.Groups > 0:
 		p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
 		t.each("group[x] = s[x]")

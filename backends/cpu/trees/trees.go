@@ -99,6 +99,9 @@ type Templates interface {
 	Threads() bool                                    // whether several threads do them
 }
 
+// common is what the names of templates begin with that all kernels have together: C of their own, which a back end defines.
+const common = "tapc_"
+
 // vectorLoop is the loop of a vector's lanes that a statement is in.
 type vectorLoop struct {
 	along *tree.For // nil for none
@@ -268,6 +271,11 @@ func (p *printer) region(name string, loop *tree.For) {
 		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own), point.Number(own))
 	}
 	p.pointers()
+	for _, s := range loop.Body {
+		if once, ok := s.(*tree.Once); ok {
+			p.Line("int64_t %s = -1;", once.Last.Name)
+		}
+	}
 	v := loop.Var.Name
 	if loop.Together {
 		inner := loop.Body[0].(*tree.For)
@@ -408,6 +416,11 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.Let(s)
 	case *tree.If:
 		p.If(s)
+	case *tree.Once:
+		p.Open("if (%s != %s) {", s.Last.Name, s.Key)
+		p.List(s.Body)
+		p.Line("%s = %s;", s.Last.Name, s.Key)
+		p.Close()
 	case *tree.At:
 		p.At(s)
 	case *tree.Branch:
@@ -497,7 +510,11 @@ func (p *printer) leaf(s *tree.Leaf) {
 			args = append(args, "b")
 		}
 	}
-	p.Line("%s_%s(%s);%s", p.name, s.Template, strings.Join(args, ", "), about)
+	name := s.Template
+	if !strings.HasPrefix(name, common) {
+		name = p.name + "_" + name
+	}
+	p.Line("%s(%s);%s", name, strings.Join(args, ", "), about)
 }
 
 // pointer is the address of an element, or of a vector.

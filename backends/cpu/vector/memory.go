@@ -246,3 +246,10 @@ func TransposePlaces(v *Printer, name, stored, kept, square, one string, side in
 `, name, stored, kept, square, side, one)
 	})
 }
+
+// Singles defines what C files call vectors of some float32.
+func Singles(v *Printer, lanes int) {
+	v.Define("tapc_singles", func() string {
+		return fmt.Sprintf("#define TAPC_LANES %d\ntypedef %s tapc_singles;\n", lanes, v.Type(scalar.Float32, lanes))
+	})
+}

@@ -1,7 +1,6 @@
 package winograd
 
 import (
-	"cmp"
 	"fmt"
 
 	"tensortapestry.org/tapc/backends/cpu/blocking"
@@ -34,8 +33,11 @@ func Read(t isa.Target, found *nest.Winograd, s *schedule.Stage) (Decided, error
 	}
 	d.found = found.Of(down[1])
 	across, err := blocking.TwoSizes(s, schedule.RoleAcross, found.Across.Dim)
-	if err != nil || across[1] != down[1] {
-		return d, cmp.Or(err, fmt.Errorf("tiles of %d by %d results: expected square ones", down[1], across[1]))
+	if err != nil {
+		return d, err
+	}
+	if across[1] != down[1] {
+		return d, fmt.Errorf("tiles of %d by %d results: expected square ones", down[1], across[1])
 	}
 	d.piece.down, d.piece.across = min(down[0]/down[1], d.found.Down.Tiles(down[1])), min(across[0]/down[1], d.found.Across.Tiles(down[1]))
 	if err := d.readImages(s); err != nil {

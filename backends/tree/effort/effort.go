@@ -64,6 +64,8 @@ func (w *Work) stmt(s tree.Stmt, times float64) {
 	case *tree.If:
 		w.Operations += times
 		w.list(s.Then, times)
+	case *tree.Once:
+		w.list(s.Body, times)
 	case *tree.At:
 		w.computed(s.Computed, times)
 		w.list(s.Body, times)
