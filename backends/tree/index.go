@@ -191,6 +191,6 @@ func (x *Index) Var() *Var {
 // Multiple gives how much x grows with a variable, if it is linear in it.
 func (x *Index) Multiple(v *Var) (n int64, ok bool) {
 	l := x.linear()
-	n = l.of(Use(v))
+	n = l.of(v)
 	return n, !l.plus(Use(v).linear(), -n).index().Uses(v)
 }

@@ -168,7 +168,7 @@ func (e *env) of(x *Index) (Interval, bool) {
 	found = e.bounded(l, own, found)
 	for _, v := range slices.Backward(e.order) {
 		f := e.facts[v]
-		times := l.of(Use(v))
+		times := l.of(v)
 		if times == 0 || f.base == nil {
 			continue
 		}

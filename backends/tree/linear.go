@@ -15,7 +15,15 @@ type linear struct {
 type term struct {
 	times int64
 	atom  *Index
-	key   string // that two atoms share only if they have the same value
+	key   string // that two atoms share only if they have the same value; "" of a variable, which is the same only as itself
+}
+
+// same says whether two terms are multiples of one atom.
+func (t term) same(u term) bool {
+	if t.atom.op == variable || u.atom.op == variable {
+		return t.atom.op == u.atom.op && t.atom.v == u.atom.v
+	}
+	return t.key == u.key
 }
 
 func (x *Index) linear() linear {
@@ -26,6 +34,9 @@ func (x *Index) linear() linear {
 		return x.a.linear().plus(x.b.linear(), 1)
 	case mul:
 		return linear{}.plus(x.a.linear(), x.n)
+	}
+	if x.op == variable {
+		return linear{terms: []term{{1, x, ""}}}
 	}
 	return linear{terms: []term{{1, x, x.key()}}}
 }
@@ -48,7 +59,7 @@ func (x *Index) key() string {
 func (l linear) plus(m linear, times int64) linear {
 	out := linear{terms: slices.Clone(l.terms), n: l.n + times*m.n}
 	for _, t := range m.terms {
-		at := slices.IndexFunc(out.terms, func(u term) bool { return u.key == t.key })
+		at := slices.IndexFunc(out.terms, t.same)
 		if at < 0 {
 			out.terms = append(out.terms, term{times * t.times, t.atom, t.key})
 			continue
@@ -68,11 +79,10 @@ func (l linear) div(n int64) (linear, bool) {
 	return out, l.n%n == 0 && !slices.ContainsFunc(l.terms, func(t term) bool { return t.times%n != 0 })
 }
 
-// of gives the multiple of an atom, 0 if it is none of them.
-func (l linear) of(x *Index) int64 {
-	key := x.key()
+// of gives the multiple of a variable, 0 if it is none of the atoms.
+func (l linear) of(v *Var) int64 {
 	for _, t := range l.terms {
-		if t.key == key {
+		if t.atom.op == variable && t.atom.v == v {
 			return t.times
 		}
 	}
@@ -106,7 +116,7 @@ func (l linear) index() *Index {
 func (l linear) String() string {
 	var terms []string
 	for _, t := range l.terms {
-		terms = append(terms, fmt.Sprintf("%d*%s", t.times, t.key))
+		terms = append(terms, fmt.Sprintf("%d*%s", t.times, t.atom.key()))
 	}
 	slices.Sort(terms)
 	return fmt.Sprintf("%s+%d", strings.Join(terms, "+"), l.n)

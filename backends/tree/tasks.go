@@ -66,7 +66,7 @@ func (t *tasks) placed(x *Index) (p placement, ok bool) {
 	l, rest := x.linear(), Interval{}
 	inside := t.env.order[slices.Index(t.env.order, t.loop.Var)+1:]
 	for _, y := range slices.Backward(inside) {
-		f, times := t.env.facts[y], l.of(Use(y))
+		f, times := t.env.facts[y], l.of(y)
 		if times == 0 || f.base == nil {
 			continue
 		}
