@@ -99,6 +99,9 @@ func (l *lowering) touch(in *kernels.Instance, a *ir.Node) error {
 	if err != nil {
 		return nil // application reports it
 	}
+	if box, err = Narrowed(in, box); err != nil {
+		return err
+	}
 	devices := application.PlacementOf(a)
 	reads, err := schedule.Reads(KernelOf(in, box))
 	if err != nil {

@@ -215,6 +215,11 @@ func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID, d
 		l.faults = append(l.faults, diag.Errorf("TAP0803", "lower", l.g.At(node, "/body/outputs"), "%s: %v", l.g.Name(a), err))
 		return nil
 	}
+	if l.spread != nil {
+		if box, err = Narrowed(in, box); err != nil {
+			return err
+		}
+	}
 	k := KernelOf(in, box)
 	k.Name, k.Device, k.Applications = name, l.compute[device], []ir.NodeID{a}
 	reads, err := schedule.Reads(k)

@@ -262,12 +262,7 @@ func (d *driver) bind(name string, params ir.Attrs, in, out ir.Ports) (*kernels.
 	if decl == nil {
 		return nil, errNoKernel
 	}
-	return decl.Bind(kernels.CallOf(params, in, out, func(t ir.NodeID) scalar.DType {
-		if body := tensorops.TensorOf(d.index.g, t); body != nil {
-			return body.Type()
-		}
-		return scalar.Invalid
-	}))
+	return decl.Bind(kernels.CallOf(d.index.g, params, in, out))
 }
 
 // As is the site as if another operation computed its result; that one need not be in the graph.

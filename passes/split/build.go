@@ -92,7 +92,7 @@ func (s *steps) addAll(kernel string, params ir.Attrs, results []string, args ..
 	decl := s.kernel(kernel)
 	slices.SortFunc(args, func(a, b arg) int { return strings.Compare(a.Name, b.Name) })
 	inputs := ir.PortsOf(args)
-	shapes, types, err := decl.Infer(kernels.CallOf(params, inputs, ir.Ports{}, s.c.typeOf))
+	shapes, types, err := decl.Infer(kernels.CallOf(s.c.g, params, inputs, ir.Ports{}))
 	if err != nil {
 		if s.err == nil {
 			s.err = fmt.Errorf("%s: %w", kernel, err)

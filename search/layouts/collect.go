@@ -11,7 +11,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
-	"tensortapestry.org/tapc/dialects/tensorops/said"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -32,7 +31,7 @@ func (x *Space) collect(lib *kernels.Library) error {
 		if op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(n) {
 			continue
 		}
-		key := said.Of(x.graph, n)
+		key := lib.Said(x.graph, n)
 		first, ok := known[key]
 		if !ok {
 			s, err := x.step(lib, n, op)

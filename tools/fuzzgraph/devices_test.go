@@ -457,6 +457,9 @@ func cellsToMove(t *testing.T, x *ir.Graph) (exact, bounded int64) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if box, err = lower.Narrowed(in, box); err != nil {
+				t.Fatal(err)
+			}
 			known, err := schedule.Reads(lower.KernelOf(in, box))
 			if err != nil {
 				t.Fatal(err)

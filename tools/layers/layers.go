@@ -36,6 +36,7 @@ var Table = []Rule{
 	{"dialects/tensorops/parts", 3, -2},
 	{"dialects/tensorops/view", 3, -2},
 	{"dialects/tensorops", 3, -1},
+	{"dialects/tensorops/numbers", 3, 0},
 	{"dialects/tensorops/reads", 3, 0},
 	{"dialects/tensorops/said", 3, 0},
 	{"dialects/tensorops/kernels", 3, 1},

@@ -140,7 +140,7 @@ func (b *builder) op(kernel string, params ir.Attrs, inputs ...[]ir.Selection) (
 	if sizes, ok := params.Get("sizes"); ok { // as many as the parts of a split
 		results = ir.PortsOf([]ir.Port{{Name: result, Sel: slices.Repeat(in[0].Sel, len(sizes.List))}})
 	}
-	call := kernels.CallOf(params, op.Inputs, results, func(t ir.NodeID) scalar.DType { return b.g.Node(t).Body.(*tensorops.Tensor).Type() })
+	call := kernels.CallOf(b.g, params, op.Inputs, results)
 	shapes, types, err := d.Infer(call)
 	if err != nil {
 		return nil, false

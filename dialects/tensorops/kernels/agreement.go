@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/numbers"
 	"tensortapestry.org/tapc/dialects/tensorops/said"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -15,11 +16,10 @@ import (
 
 // CheckSignature compares the signature and index that an operation carries, if it does, with its instance: wherever the index
 // stands, what the kernel reads to compute the outputs there must be in what the signature says. The maps are affine, so
-// that the corners of the index decide; where pieces refine them, all points of a small index do. The error is a diagnostic with an element that the signature fails to read. Nothing is
-// known of a kernel that reads less than its own signature says.
+// that the corners of the index decide; where pieces refine them, all points of a small index do. The error is a diagnostic with an element that the signature fails to read.
 func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 	sig, index := tensorops.SignatureOf(n), tensorops.IndexOf(n)
-	if sig == nil || index == nil || in.Decl.Opaque != "" || index.Range.Empty() {
+	if sig == nil || index == nil || index.Range.Empty() {
 		return nil
 	}
 	reads, points := tensorops.ReadsOf(n), index.Range.Corners(maxCorners)
@@ -65,7 +65,7 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 		if _, known := l.Find(op.Kernel); !known && foreign {
 			continue
 		}
-		words := said.Of(g, n)
+		words := l.Said(g, n)
 		if right[words] {
 			continue
 		}
@@ -77,6 +77,15 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 		found = append(found, diag.FromError(err)...)
 	}
 	return found
+}
+
+// Said writes all that signatures follow from: what an operation says but for its names, and constants where those decide what it reads.
+func (l *Library) Said(g *ir.Graph, n *ir.Node) string {
+	words, op := said.Of(g, n), n.Body.(*tensorops.Operation)
+	if d, ok := l.Find(op.Kernel); ok && d.Opaque != "" {
+		op.Inputs.All(func(_, _ int, s *ir.Selection) { words += fmt.Sprint(numbers.Of(g, s.Tensor)) })
+	}
+	return words
 }
 
 // boxAt gives the dims that compute the outputs which a signature says a point of the index has; ok is false if none do.

@@ -26,6 +26,7 @@ type Call struct {
 	Params  ir.Attrs
 	Inputs  []PortSel
 	Outputs []PortSel
+	Graph   *ir.Graph // that has the constants among the inputs, or nil
 }
 
 // BindError says why a call does not fit a kernel: where in the operation (a JSON pointer below the node), and what was
@@ -70,6 +71,7 @@ func (d *Decl) Bind(c Call) (*Instance, error) {
 			return nil, err
 		}
 	}
+	b.in.graph = c.Graph
 	return b.in, nil
 }
 

@@ -20,6 +20,7 @@ type Instance struct {
 	Statements []Statement
 	Params     map[string]ir.AttrValue // all that the call has, defaults included, lists with one number for each dimension
 	derived    reads.Derived           // what is read, once it was asked for
+	graph      *ir.Graph               // that has its constants, or nil
 	cost       int64                   // what the declaration's cost clause gives, or -1
 }
 

@@ -118,7 +118,7 @@ func TestPiecesOfKinds(t *testing.T) {
 				}
 				checked++
 				for range 4 {
-					if checkPieces(t, fmt.Sprintf("%s %v of %v", k.name, params, inputs), in, subBox(rnd, in.Index())) {
+					if checkPieces(t, fmt.Sprintf("%s %v of %v", k.name, params, inputs), in, subBox(rnd, in.Index()), nil) {
 						hulls++
 					}
 				}

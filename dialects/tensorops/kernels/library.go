@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 //go:embed library/*.kernel
@@ -101,20 +101,20 @@ func (l *Library) Find(name string) (*Decl, bool) {
 	return d, ok
 }
 
-// TypeOf gives the element type of a tensor node, Invalid if it is none.
-type TypeOf func(ir.NodeID) scalar.DType
-
-// CallOf makes the call that ports and parameters amount to.
-func CallOf(params ir.Attrs, inputs, outputs ir.Ports, typeOf TypeOf) Call {
-	return Call{Params: params, Inputs: portSels(inputs, typeOf), Outputs: portSels(outputs, typeOf)}
+// CallOf makes the call that ports and parameters in a graph amount to. What is no tensor there has the type Invalid.
+func CallOf(g *ir.Graph, params ir.Attrs, inputs, outputs ir.Ports) Call {
+	return Call{params, portSels(g, inputs), portSels(g, outputs), g}
 }
 
-func portSels(ports ir.Ports, typeOf TypeOf) []PortSel {
+func portSels(g *ir.Graph, ports ir.Ports) []PortSel {
 	out := make([]PortSel, ports.Len())
 	for i, p := range ports.Each() {
 		out[i] = PortSel{Name: p.Name, Sel: make([]Selected, len(p.Sel))}
 		for j, s := range p.Sel {
-			out[i].Sel[j] = Selected{s, typeOf(s.Tensor)}
+			out[i].Sel[j].Sel = s
+			if t := tensorops.TensorOf(g, s.Tensor); t != nil {
+				out[i].Sel[j].Type = t.Type()
+			}
 		}
 	}
 	return out

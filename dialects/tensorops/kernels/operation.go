@@ -8,7 +8,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -28,12 +27,7 @@ func (l *Library) BindOperation(g *ir.Graph, id ir.NodeID) (*Instance, error) {
 		}
 		return nil, d
 	}
-	in, err := decl.Bind(CallOf(op.Params, op.Inputs, op.Outputs, func(t ir.NodeID) scalar.DType {
-		if body := tensorops.TensorOf(g, t); body != nil {
-			return body.Type()
-		}
-		return scalar.Invalid
-	}))
+	in, err := decl.Bind(CallOf(g, op.Params, op.Inputs, op.Outputs))
 	var refused *BindError
 	if errors.As(err, &refused) {
 		return nil, diag.Errorf("TAP0602", ConstraintID, g.At(n, refused.Field), "%s: %s", g.Name(id), refused.Message).

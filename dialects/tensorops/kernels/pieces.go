@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/numbers"
 	"tensortapestry.org/tapc/dialects/tensorops/reads"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -13,7 +14,7 @@ import (
 // exact gives what the selection of an operand is read at, by all its views; reason says why that is not known.
 func (in *Instance) exact(operand int) (list []pieces.Piece, reason string) {
 	if in.derived == nil {
-		b := &reads.Body{}
+		b := &reads.Body{Known: func(i int) *reads.Known { return reads.KnownOf(numbers.Of(in.graph, in.Operands[i].Sel.Tensor)) }}
 		for _, d := range in.Dims {
 			b.Extents, b.Index = append(b.Extents, d.Extent), append(b.Index, d.Index)
 		}

@@ -14,6 +14,7 @@ import (
 type reader struct {
 	in    *Instance
 	cells []map[string]bool // of each operand
+	holds map[int][]int64   // the numbers of operands that are constants, in row-major order of their selections
 	steps int
 }
 
@@ -34,13 +35,15 @@ func (r *reader) point(e *scalar.Expr, at []int64) decided {
 		return decided{at[e.Ref], true}
 	case e.Op == scalar.Local:
 		return r.point(r.in.Statements[e.Ref].Value, at)
+	case e.Op == scalar.Cast && e.Type == scalar.Int64:
+		return r.point(e.Args[0], at)
 	case e.Op == scalar.Load:
 		c, err := r.in.Operands[e.Ref].Access.Apply(at)
 		if err != nil {
 			panic(err)
 		}
 		r.cells[e.Ref][fmt.Sprint([]int64(c))] = true
-		return decided{}
+		return r.held(r.in.selection(e.Ref), c)
 	case e.IsAt():
 		place := r.point(e.Args[1], at)
 		n := r.in.Dims[e.Over[0]].Extent
@@ -49,7 +52,7 @@ func (r *reader) point(e *scalar.Expr, at []int64) decided {
 			if at[e.Over[0]] = place.value; place.value >= 0 && place.value < n {
 				return r.point(e.Args[0], at)
 			}
-			return decided{0, e.Type == scalar.Int64}
+			return decided{0, e.Type.IsInt()}
 		}
 		for i := range n {
 			at[e.Over[0]] = i
@@ -69,6 +72,19 @@ func (r *reader) point(e *scalar.Expr, at []int64) decided {
 		return decided{}
 	}
 	return r.operator(e, at)
+}
+
+// held is the number that a constant has at a coordinate.
+func (r *reader) held(operand int, c zspace.Point) decided {
+	numbers := r.holds[operand]
+	if numbers == nil {
+		return decided{}
+	}
+	sel, n := r.in.Operands[operand].Sel.Range(), int64(0)
+	for k, x := range c {
+		n = n*(sel.End[k]-sel.Start[k]) + x - sel.Start[k]
+	}
+	return decided{numbers[n], true}
 }
 
 func (r *reader) over(e *scalar.Expr, dims []int, at []int64) {
@@ -132,8 +148,8 @@ func (r *reader) operator(e *scalar.Expr, at []int64) decided {
 }
 
 // readIn gives the cells of each operand that an instance reads over a box of its index; ok is false if that takes too long.
-func readIn(in *Instance, index zspace.Range) (cells []map[string]bool, ok bool) {
-	r := &reader{in: in, steps: 300_000}
+func readIn(in *Instance, index zspace.Range, holds map[int][]int64) (cells []map[string]bool, ok bool) {
+	r := &reader{in: in, steps: 300_000, holds: holds}
 	for range in.Operands {
 		r.cells = append(r.cells, map[string]bool{})
 	}
@@ -181,9 +197,9 @@ func subBox(rnd *rand.Rand, r zspace.Range) zspace.Range {
 	return out
 }
 
-func checkPieces(t *testing.T, name string, in *Instance, index zspace.Range) (inexact bool) {
+func checkPieces(t *testing.T, name string, in *Instance, index zspace.Range, holds map[int][]int64) (inexact bool) {
 	t.Helper()
-	want, ok := readIn(in, index)
+	want, ok := readIn(in, index, holds)
 	if !ok {
 		return false
 	}
@@ -263,7 +279,7 @@ func TestPiecesAgainstCells(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 3 {
-				if checkPieces(t, fmt.Sprintf("%s, call %d (%v)", name, n, c.Params), in, subBox(rnd, in.Index())) {
+				if checkPieces(t, fmt.Sprintf("%s, call %d (%v)", name, n, c.Params), in, subBox(rnd, in.Index()), nil) {
 					hulls[name]++
 				}
 			}

@@ -64,6 +64,8 @@ type path struct {
 	known   []bool
 	guards  []sum
 	divided []quotient
+	held    []held
+	reason  string // why what is read on it is a hull, if it is
 }
 
 // quotient is a variable that floor(of/by) is counted by.
@@ -74,7 +76,7 @@ type quotient struct {
 }
 
 func (p *path) clone() *path {
-	return &path{slices.Clone(p.extents), slices.Clone(p.env), slices.Clone(p.known), slices.Clone(p.guards), slices.Clone(p.divided)}
+	return &path{slices.Clone(p.extents), slices.Clone(p.env), slices.Clone(p.known), slices.Clone(p.guards), slices.Clone(p.divided), slices.Clone(p.held), p.reason}
 }
 
 // variable adds a variable with values from 0 to n-1.

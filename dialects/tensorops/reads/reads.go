@@ -7,6 +7,7 @@
 package reads
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,9 +19,10 @@ import (
 // Body is what a kernel computes: statements over dims from 0, which read operands.
 type Body struct {
 	Extents    []int64
-	Index      []bool             // which dims are those of the index
-	Accesses   []zspace.AffineMap // of each operand: from the dims to a coordinate
-	Selections []int              // the first operand that reads the same selection as each
+	Index      []bool                     // which dims are those of the index
+	Accesses   []zspace.AffineMap         // of each operand: from the dims to a coordinate
+	Selections []int                      // the first operand that reads the same selection as each
+	Known      func(selection int) *Known // what the constant that a selection's first operand reads holds; nil where that is none
 	Statements []Statement
 }
 
@@ -36,6 +38,9 @@ const MaxPieces = 64
 
 // TooMany is the reason where an operand has more pieces than that.
 var TooMany = fmt.Sprintf("more than %d pieces", MaxPieces)
+
+// TooManyCases is the reason where an expression that a place or a condition needs would be followed on more paths than that.
+var TooManyCases = fmt.Sprintf("more than %d cases", maxCases)
 
 // Derived is what a body reads of each selection over its index, by the number of the selection's first operand.
 type Derived []struct {
@@ -60,9 +65,10 @@ func Of(b *Body) Derived {
 }
 
 type walker struct {
-	body  *Body
-	index zspace.Range
-	found Derived
+	body   *Body
+	index  zspace.Range
+	found  Derived
+	reason string // why an expression has no values on a path, if others like it have some
 }
 
 // start gives the path of a statement that is stored: the dims of the index are its first variables, and others run.
@@ -114,9 +120,10 @@ func (w *walker) walk(e *scalar.Expr, p *path) {
 // at walks what is read at a place, which is nothing where it lies outside the dim.
 func (w *walker) at(e *scalar.Expr, p *path) {
 	d := e.Over[0]
+	w.reason = ""
 	places, ok := w.values(e.Args[1], p)
 	if !ok {
-		q := p.clone()
+		q := w.given(p)
 		q.run(d, w.body.Extents[d])
 		w.walk(e.Args[0], q)
 		return
@@ -130,28 +137,29 @@ func (w *walker) at(e *scalar.Expr, p *path) {
 	}
 }
 
+// given is a path on which data, as far as is known, decides an expression that has no values: with the reason, if there is one.
+func (w *walker) given(p *path) *path {
+	q := p.clone()
+	q.reason = cmp.Or(q.reason, w.reason)
+	return q
+}
+
 // load notes that an operand is read at the points of a path.
 func (w *walker) load(operand int, p *path) {
 	found := &w.found[w.body.Selections[operand]]
 	if found.Reason != "" {
 		return
 	}
-	access := w.body.Accesses[operand]
 	q := p
-	cells := make([]sum, len(access.Offset))
-	for k, row := range access.Projection {
-		cells[k] = constant(access.Offset[k])
+	for _, row := range w.body.Accesses[operand].Projection {
 		for d, a := range row {
-			if a == 0 {
-				continue
-			}
-			if !q.known[d] { // what no statement runs along is read whole
+			if a != 0 && !q.known[d] { // what no statement runs along is read whole
 				q = q.clone()
 				q.run(d, w.body.Extents[d])
 			}
-			cells[k] = cells[k].plus(q.env[d].times(a))
 		}
 	}
+	cells, _ := w.cell(operand, q)
 	if p.wild() {
 		found.Pieces, found.Reason = nil, "a coordinate leaves 50 bits"
 		return
@@ -163,6 +171,10 @@ func (w *walker) load(operand int, p *path) {
 	}
 	x, some := x.Simplify(w.index)
 	if !some || slices.ContainsFunc(found.Pieces, func(y pieces.Piece) bool { return y.Covers(&x) }) {
+		return
+	}
+	if q.reason != "" {
+		found.Pieces, found.Reason = nil, q.reason
 		return
 	}
 	found.Pieces = slices.DeleteFunc(found.Pieces, func(y pieces.Piece) bool { return x.Covers(&y) })

@@ -13,18 +13,23 @@ type value struct {
 // maxCases bounds the paths that one expression is followed on.
 const maxCases = 256
 
-// values gives what an int64 expression is, on paths that exclude each other; ok is false where data decides it, or it is no sum.
+// values gives what an int64 expression, or an element of another type of whole numbers, is on paths that exclude each other; ok is false where data decides it, or it is no sum.
 func (w *walker) values(e *scalar.Expr, p *path) (list []value, ok bool) {
-	if e.Type != scalar.Int64 {
-		return nil, false
-	}
 	switch {
+	case e.Op == scalar.Load && e.Type.IsInt():
+		return w.loaded(e.Ref, p)
+	case e.IsAt() && e.Type.IsInt():
+		return w.placed(e, p)
+	case e.Op == scalar.Local && e.Type.IsInt():
+		return w.values(w.body.Statements[e.Ref].Value, p)
+	case e.Type != scalar.Int64:
+		return nil, false
+	case e.Op == scalar.Cast && e.Args[0].Type.IsInt():
+		return w.values(e.Args[0], p)
 	case e.Op == scalar.Const:
 		return []value{{p, constant(bounded(e.Value.I))}}, true
 	case e.Op == scalar.Loop:
 		return []value{{p, p.env[e.Ref]}}, p.known[e.Ref]
-	case e.Op == scalar.Local:
-		return w.values(w.body.Statements[e.Ref].Value, p)
 	case e.Op == scalar.Where:
 		return w.chosen(e, p)
 	case e.Op == scalar.Neg:
@@ -47,10 +52,14 @@ func (w *walker) unary(e *scalar.Expr, p *path, f func(value) []value) ([]value,
 	if !ok {
 		return nil, false
 	}
-	var out []value
+	out := []value{}
 	for _, v := range args {
 		more := f(v)
-		if more == nil || len(out)+len(more) > maxCases {
+		if more == nil {
+			return nil, false
+		}
+		if len(out)+len(more) > maxCases {
+			w.reason = TooManyCases
 			return nil, false
 		}
 		out = append(out, more...)
@@ -67,7 +76,10 @@ func (w *walker) chosen(e *scalar.Expr, p *path) (list []value, ok bool) {
 	for i, want := range []bool{true, false} {
 		for _, q := range w.truth(e.Args[0], want, p) {
 			more, ok := w.values(e.Args[1+i], q)
-			if !ok || len(list)+len(more) > maxCases {
+			if ok && len(list)+len(more) > maxCases {
+				ok, w.reason = false, TooManyCases
+			}
+			if !ok {
 				return nil, false
 			}
 			list = append(list, more...)
@@ -205,7 +217,8 @@ func (w *walker) both(e *scalar.Expr, want bool, p *path) (list []*path) {
 // few gives up following each of very many paths.
 func (w *walker) few(list []*path, p *path) []*path {
 	if len(list) > maxCases {
-		return []*path{p}
+		w.reason = TooManyCases
+		return []*path{w.given(p)}
 	}
 	return list
 }
@@ -222,9 +235,10 @@ func (w *walker) differences(e *scalar.Expr, p *path) ([]value, bool) {
 }
 
 func (w *walker) compared(e *scalar.Expr, want bool, p *path) []*path {
+	w.reason = ""
 	all, ok := w.differences(e, p)
 	if !ok {
-		return []*path{p}
+		return []*path{w.given(p)}
 	}
 	op := e.Op
 	if !want {
