@@ -61,14 +61,34 @@ type Source struct {
 // names inside of a file's only subgraph need none of its own. What nothing feeds is an input; outputs are the
 // ports of the only subgraph or else those of ops of which nothing is consumed. Ports are put in the order that the dictionary has
 // them in. Data that attributes name lies in files in dir, dictionaries in known. Control edges say what happens before an operation. The graph
-// must have passed Check.
+// must have passed Check. An output named as an input is, with another value, has OutputSuffix behind its name.
 func Lower(g *Graph, dir string, known namespace.Set) (*foreign.Graph, error) {
 	f, err := Flatten(g, dir, known)
 	if err != nil {
 		return nil, err
 	}
-	return f.Graph, nil
+	fg := f.Graph
+	for i, p := range fg.Outputs {
+		k := slices.IndexFunc(fg.Ops, func(op *foreign.Op) bool {
+			return op.Domain == foreign.Added && op.Type == Output && op.Out[0] == p.Name
+		})
+		if _, taken := f.Ports[p.Name]; !taken || k < 0 {
+			continue
+		}
+		name := p.Name + OutputSuffix
+		named := func(p foreign.Port) bool { return p.Name == name }
+		for name != fg.Ops[k].In[0] && (slices.ContainsFunc(fg.Inputs, named) || slices.ContainsFunc(fg.Ops, func(op *foreign.Op) bool { return slices.Contains(op.Out, name) })) {
+			name += OutputSuffix
+		}
+		if fg.Outputs[i].Name, fg.Ops[k].Out[0] = name, name; name == fg.Ops[k].In[0] { // the value has it already
+			fg.Ops = slices.Delete(fg.Ops, k, k+1)
+		}
+	}
+	return fg, nil
 }
+
+// OutputSuffix is what Lower puts behind the name of an output that an input has too.
+const OutputSuffix = ":out"
 
 // Flatten is Lower, and says what the parts of the result come from.
 func Flatten(g *Graph, dir string, known namespace.Set) (*Flat, error) {

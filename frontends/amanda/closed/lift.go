@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/foreign"
@@ -41,6 +42,7 @@ func (l *lifter) graph(fg *foreign.Graph, functions []*foreign.Graph) (*amanda.G
 		return nil, err
 	}
 	program, k := g.Ops[0], -1
+	namedAsInputs(program)
 	for _, op := range fg.Ops {
 		i := slices.IndexFunc(functions, func(f *foreign.Graph) bool { return f.Domain == op.Domain && f.Name == op.Type })
 		if i < 0 {
@@ -123,4 +125,26 @@ func Fill(op, inside *amanda.Op) {
 		return out
 	}
 	op.Inputs, op.Outputs = merge(op.Inputs, inside.Inputs), merge(op.Outputs, inside.Outputs)
+}
+
+// namedAsInputs gives outputs the names of inputs back that amanda.Lower put its suffix behind.
+func namedAsInputs(program *amanda.Op) {
+	has := func(list []amanda.Port, name string) bool {
+		return slices.ContainsFunc(list, func(p amanda.Port) bool { return p.Name == name })
+	}
+	for i, p := range program.Outputs {
+		name, ok := strings.CutSuffix(p.Name, amanda.OutputSuffix)
+		for cut := ok; cut && !has(program.Inputs, name); {
+			name, cut = strings.CutSuffix(name, amanda.OutputSuffix)
+		}
+		if !ok || !has(program.Inputs, name) || has(program.Outputs, name) {
+			continue
+		}
+		program.Outputs[i].Name = name
+		for k, e := range program.Edges {
+			if e.To.Op.Name == amanda.Self && e.To.Port.Name == p.Name {
+				program.Edges[k].To.Port.Name = name
+			}
+		}
+	}
 }
