@@ -3,7 +3,7 @@
 // Buffers between convolutions hold their channels innermost, so that vectors of channels are read and written in one piece
 // whatever the windows, strides and pads are. The choice is made once for all buffers that kernels connect dimension by
 // dimension, so nothing is copied from one order to another between them. Other buffers stay row-major, and so do
-// constants, but for those that kernels read vectors of along another dimension. Rows that would stand a
+// constants, but for those that kernels read vectors of along another dimension, and what is computed of them. Rows that would stand a
 // multiple of 4 KiB apart have a line of the cache between them. Values do not change.
 // Read next: passes/tile.
 package layout
@@ -52,7 +52,7 @@ func Run(g *ir.Graph) int {
 			changed++
 		}
 	}
-	return changed + c.constants() + c.spread()
+	return changed + c.computed() + c.constants() + c.spread()
 }
 
 // grown is a buffer that got larger: where it ended, and by how much what begins there or later has to move.
