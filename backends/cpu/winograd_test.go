@@ -166,8 +166,8 @@ func TestTransforms(t *testing.T) {
 	}
 }
 
-// fastConvolution takes a convolution to a schedule on tiles of a size for a target.
-func fastConvolution(t *testing.T, graph string, target tile.Target, size int64) *ir.Graph {
+// fastConvolution takes a convolution to a schedule on tiles of a size for a target; across is how many tiles of a row a task has, if not as many as usual.
+func fastConvolution(t *testing.T, graph string, target tile.Target, size int64, across ...int64) *ir.Graph {
 	t.Helper()
 	g := cputest.Allowing(t, graph, permission.TransformedTiles)
 	found := 0
@@ -178,6 +178,11 @@ func fastConvolution(t *testing.T, graph string, target tile.Target, size int64)
 				processor := isa.Scheduled
 				processor.Target = target
 				c := schedule.Config{Target: target.Name(), Stages: []schedule.Stage{target.WinogradStage(k, w.Of(size))}}
+				for i := range c.Stages[0].Tiles {
+					if x := &c.Stages[0].Tiles[i]; x.Role == schedule.RoleAcross && len(across) > 0 {
+						x.Sizes[0] = across[0] * size
+					}
+				}
 				if err := (configs.Chooser{For: processor}).State(nest.Analyze(k, whole.Buffers(g)), &c); err != nil {
 					t.Fatal(err)
 				}
@@ -387,6 +392,25 @@ func TestWinograd(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWinogradParts: results are the same wherever rows are cut, also within vectors of results that are neighbours along them.
+func TestWinogradParts(t *testing.T) {
+	cc := cputest.Compiler(t)
+	level := cc.Machine.Levels[0]
+	graph := winogradCase{convolution: convolution{[]int64{2, 20, 9, 61}, []int64{40, 20, 3, 3}, 1, 1, 1, 1, true}}.text()
+	in := cputest.RandomInputs(t, cputest.Operations(t, graph))
+	var first []byte
+	for _, across := range []int64{16, 3, 1} {
+		g := fastConvolution(t, graph, level.Target, 4, across)
+		got := cputest.Executes(cc, level.Name, cputest.Strict)(cputest.RandomConstant)(t, g, in)["z"].Data
+		if first == nil {
+			first = got
+		}
+		if !bytes.Equal(first, got) {
+			t.Errorf("%d tiles of a row: other results than %d", across, 16)
+		}
 	}
 }
 

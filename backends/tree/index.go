@@ -44,6 +44,9 @@ func (x *Index) Add(y *Index) *Index { return x.linear().plus(y.linear(), 1).ind
 // Plus is x + n.
 func (x *Index) Plus(n int64) *Index { return x.Add(Const(n)) }
 
+// Minus is x - y.
+func (x *Index) Minus(y *Index) *Index { return x.linear().plus(y.linear(), -1).index() }
+
 // Times is x·n.
 func (x *Index) Times(n int64) *Index { return linear{}.plus(x.linear(), n).index() }
 

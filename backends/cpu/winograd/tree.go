@@ -124,13 +124,13 @@ func (d *driver) task(number *tree.Index) (body []tree.Stmt) {
 		}
 	}
 	tiles := func(s tree.Span) *tree.Index {
-		return s.To.Add(s.From.Times(-1)).Plus(size - 1).Div(size)
+		return s.To.Minus(s.From).Plus(size - 1).Div(size)
 	}
 	p.wide = d.Let(&body, "wide", tiles(p.x))
 	p.each = d.Let(&body, "each", tiles(p.y).By(p.wide))
 	p.n = p.each
 	if d.block.of >= 0 {
-		p.n = d.Let(&body, "all", p.images.To.Add(p.images.From.Times(-1)).By(p.each))
+		p.n = d.Let(&body, "all", p.images.To.Minus(p.images.From).By(p.each))
 	}
 	for _, m := range []*tree.Memory{d.m.tiles, d.m.sums, d.m.patch, d.m.rows} {
 		if m != nil {
@@ -156,7 +156,7 @@ func (p *piece) eachImage(body func(first *tree.Index) []tree.Stmt) []tree.Stmt 
 	}
 	return []tree.Stmt{p.d.Loop(tree.Serial, p.d.batch[p.d.block.of].Variable, p.images.From, p.images.To, 1, func(n *tree.Index) []tree.Stmt {
 		p.batch[p.d.block.of] = n
-		return body(n.Add(p.images.From.Times(-1)).By(p.each))
+		return body(n.Minus(p.images.From).By(p.each))
 	})}
 }
 
@@ -164,10 +164,10 @@ func (p *piece) eachImage(body func(first *tree.Index) []tree.Stmt) []tree.Stmt 
 func (p *piece) eachTile(first *tree.Index, row func(y *tree.Index, tiles func(tile func(x, number *tree.Index) []tree.Stmt) tree.Stmt) []tree.Stmt) tree.Stmt {
 	size := p.d.w.Size
 	return p.d.Loop(tree.Serial, "y", p.y.From, p.y.To, size, func(y *tree.Index) []tree.Stmt {
-		line := first.Add(y.Add(p.y.From.Times(-1)).Div(size).By(p.wide))
+		line := first.Add(y.Minus(p.y.From).Div(size).By(p.wide))
 		return row(y, func(tile func(x, number *tree.Index) []tree.Stmt) tree.Stmt {
 			return p.d.Loop(tree.Serial, "x", p.x.From, p.x.To, size, func(x *tree.Index) []tree.Stmt {
-				return tile(x, line.Add(x.Add(p.x.From.Times(-1)).Div(size)))
+				return tile(x, line.Add(x.Minus(p.x.From).Div(size)))
 			})
 		})
 	})
@@ -178,54 +178,61 @@ func (p *piece) transform(first *tree.Index) (body []tree.Stmt) {
 	around, edge := p.d.w.Size+2, tree.Const(0)
 	row, column := func(y *tree.Index) *tree.Index { return y.Plus(p.d.w.Down.First) }, func(x *tree.Index) *tree.Index { return x.Plus(p.d.w.Across.First) }
 	if p.d.transposed {
-		rows := p.y.To.Add(p.y.From.Times(-1)).Plus(p.d.w.Size - 1).Div(p.d.w.Size).Times(p.d.w.Size).Plus(2)
+		rows := p.y.To.Minus(p.y.From).Plus(p.d.w.Size - 1).Div(p.d.w.Size).Times(p.d.w.Size).Plus(2)
 		body = append(body, p.copied(row(p.y.From), rows, column(p.x.From), p.wide.Times(p.d.w.Size).Plus(2)))
 	}
 	return append(body, p.eachTile(first, func(y *tree.Index, tiles func(func(x, number *tree.Index) []tree.Stmt) tree.Stmt) []tree.Stmt {
 		return []tree.Stmt{tiles(func(x, number *tree.Index) []tree.Stmt {
 			from := func(m *tree.Memory, outer []*tree.Index, y, x *tree.Index) tree.Stmt {
-				var spans []tree.Span
-				for _, at := range outer {
-					spans = append(spans, tree.Only(at))
-				}
-				read := tree.BoxOf(m, append(spans, tree.Some(y, around), tree.Some(x, around), tree.All(p.d.w.In.Extent))...)
+				read := inside(m, outer, tree.Some(y, around), tree.Some(x, around), tree.All(p.d.w.In.Extent))
 				to := tree.BoxOf(p.d.m.tiles, tree.All(p.d.w.Points()), tree.Only(number), tree.All(p.d.w.In.Extent))
 				down, across := m.Dims[len(outer)].Stride, m.Dims[len(outer)+1].Stride
 				return tree.Call(fmt.Sprintf("tapc_image_%d", p.d.w.Size), []tree.Box{to}, []tree.Box{read}, read.Address(), constant(down), constant(across), to.Address(),
 					constant(p.d.m.tiles.Dims[0].Stride), constant(p.d.w.In.Extent))
 			}
 			if p.d.transposed {
-				return []tree.Stmt{from(p.d.m.patch, nil, y.Add(p.y.From.Times(-1)), x.Add(p.x.From.Times(-1)))}
+				return []tree.Stmt{from(p.d.m.patch, nil, y.Minus(p.y.From), x.Minus(p.x.From))}
 			}
-			inside := func(v *tree.Index, s nest.Slide) tree.Cond {
+			away := func(v *tree.Index, s nest.Slide) tree.Cond {
 				return tree.Cond{Var: v.Var(), From: tree.Const(-s.First), Limit: tree.Const(s.Bound - around - s.First + 1)}
 			}
-			return []tree.Stmt{&tree.If{Conds: []tree.Cond{inside(y, p.d.w.Down), inside(x, p.d.w.Across)},
+			return []tree.Stmt{&tree.If{Conds: []tree.Cond{away(y, p.d.w.Down), away(x, p.d.w.Across)},
 				Then: []tree.Stmt{from(p.d.m.operands[p.d.w.Image], p.batch, row(y), column(x))},
 				Else: []tree.Stmt{p.copied(row(y), tree.Const(around), column(x), tree.Const(around)), from(p.d.m.patch, nil, edge, edge)}}}
 		})}
 	}))
 }
 
+// inside is a box of a memory at one place of its outer dimensions.
+func inside(m *tree.Memory, outer []*tree.Index, inner ...tree.Span) tree.Box {
+	spans := make([]tree.Span, len(outer), len(outer)+len(inner))
+	for i, at := range outer {
+		spans[i] = tree.Only(at)
+	}
+	return tree.BoxOf(m, append(spans, inner...)...)
+}
+
 func constant(n int64) tree.Argument { return tree.Number(tree.Const(n)) }
+
+func constants(list ...int64) (out []tree.Argument) {
+	for _, n := range list {
+		out = append(out, constant(n))
+	}
+	return out
+}
 
 // copied copies a part of an image, with zeros around.
 func (p *piece) copied(row, rows, column, columns *tree.Index) tree.Stmt {
 	m, d, a := p.d.m.operands[p.d.w.Image], p.d.w.Down, p.d.w.Across
-	v, plane := p.d.w.Views[p.d.w.Image], tree.Access{Memory: m}
-	var spans []tree.Span
-	for _, at := range p.batch {
-		spans = append(spans, tree.Only(at))
-	}
-	inside := func(from, n *tree.Index, bound int64) tree.Span {
+	v := p.d.w.Views[p.d.w.Image]
+	there := func(from, n *tree.Index, bound int64) tree.Span {
 		return tree.Between(from.Max(tree.Const(0)), from.Add(n).Min(tree.Const(bound)))
 	}
-	read := tree.BoxOf(m, append(spans, inside(row, rows, d.Bound), inside(column, columns, a.Bound), tree.All(p.d.w.In.Extent))...)
-	plane.At = tree.BoxOf(m, append(spans, tree.All(1), tree.All(1), tree.All(1))...).From
+	read := inside(m, p.batch, there(row, rows, d.Bound), there(column, columns, a.Bound), tree.All(p.d.w.In.Extent))
+	plane := inside(m, p.batch, tree.All(1), tree.All(1), tree.All(1))
 	to := tree.BoxOf(p.d.m.patch, tree.Between(tree.Const(0), rows), tree.Between(tree.Const(0), columns), tree.All(p.d.w.In.Extent))
-	return tree.Call("tapc_patch", []tree.Box{to}, []tree.Box{read}, slices.Concat([]tree.Argument{{At: &plane}}, tree.Numbers(row, rows, column, columns), []tree.Argument{to.Address()},
-		[]tree.Argument{constant(p.d.m.patch.Dims[0].Stride), constant(p.d.m.patch.Dims[1].Stride), constant(d.Bound), constant(a.Bound), constant(p.d.w.In.Extent),
-			constant(d.Step(v)), constant(a.Step(v)), constant(p.d.w.In.Step(v))})...)
+	return tree.Call("tapc_patch", []tree.Box{to}, []tree.Box{read}, slices.Concat([]tree.Argument{plane.Address()}, tree.Numbers(row, rows, column, columns), []tree.Argument{to.Address()},
+		constants(p.d.m.patch.Dims[0].Stride, p.d.m.patch.Dims[1].Stride, d.Bound, a.Bound, p.d.w.In.Extent, d.Step(v), a.Step(v), p.d.w.In.Step(v)))...)
 }
 
 // multiply makes the products of all points: register tiles of tiles by channels.
@@ -248,7 +255,7 @@ func (p *piece) multiply() tree.Stmt {
 					var choice []tree.Stmt
 					for _, rows := range p.d.tileCounts() { // the least first
 						left := tree.BoxOf(p.d.m.tiles, tree.Only(at), tree.Some(i, rows), tree.All(p.d.w.In.Extent))
-						sums := tree.BoxOf(p.d.m.sums, tree.Only(at), tree.Some(i, rows), tree.Some(j.Add(p.o.From.Times(-1)), cols))
+						sums := tree.BoxOf(p.d.m.sums, tree.Only(at), tree.Some(i, rows), tree.Some(j.Minus(p.o.From), cols))
 						leaf := tree.Call(fmt.Sprintf("%dx%d", rows, cols), []tree.Box{sums}, []tree.Box{left, right}, left.Address(), right.Address(), tree.Argument{},
 							constant(0), constant(0), sums.Address())
 						choice = []tree.Stmt{&tree.If{Conds: []tree.Cond{{Var: i.Var(), Limit: p.n.Plus(1 - rows)}}, Then: []tree.Stmt{leaf}, Else: choice}}
@@ -262,7 +269,7 @@ func (p *piece) multiply() tree.Stmt {
 
 // back is the leaf that makes the results of a tile's sums in the channels of a vector.
 func (p *piece) back(number, o, channels *tree.Index, to tree.Box, line int64) tree.Stmt {
-	at := o.Add(p.o.From.Times(-1))
+	at := o.Minus(p.o.From)
 	from := tree.BoxOf(p.d.m.sums, tree.All(p.d.w.Points()), tree.Only(number), tree.Between(at, at.Add(channels)))
 	return tree.Call(fmt.Sprintf("tapc_results_%d", p.d.w.Size), []tree.Box{to}, []tree.Box{from}, from.Address(), constant(p.d.m.sums.Dims[0].Stride), to.Address(), constant(line))
 }
@@ -293,17 +300,17 @@ func (p *piece) resultsInRows(first *tree.Index) []tree.Stmt {
 		channels := p.upTo(o, p.d.lanes, p.o, p.d.w.Out.Extent)
 		return []tree.Stmt{p.eachTile(first, func(y *tree.Index, tiles func(func(x, number *tree.Index) []tree.Stmt) tree.Stmt) []tree.Stmt {
 			return []tree.Stmt{tiles(func(x, number *tree.Index) []tree.Stmt {
-				to := tree.BoxOf(p.d.m.rows, tree.All(size), tree.Some(x.Add(p.x.From.Times(-1)), size), tree.All(p.d.lanes))
+				to := tree.BoxOf(p.d.m.rows, tree.All(size), tree.Some(x.Minus(p.x.From), size), tree.All(p.d.lanes))
 				return []tree.Stmt{p.back(number, o, channels, to, line)}
 			}), p.d.Loop(tree.Serial, "row", y, y.Plus(size).Min(p.y.To), 1, func(row *tree.Index) []tree.Stmt {
 				return []tree.Stmt{p.d.Loop(tree.Serial, "x", p.x.From, p.x.To, p.d.lanes, func(x *tree.Index) []tree.Stmt {
 					finish := func(n *tree.Index) []tree.Stmt {
-						at := x.Add(p.x.From.Times(-1))
-						from := tree.BoxOf(p.d.m.rows, tree.Only(row.Add(y.Times(-1))), tree.Between(at, at.Add(n)), tree.All(p.d.lanes))
+						at := x.Minus(p.x.From)
+						from := tree.BoxOf(p.d.m.rows, tree.Only(row.Minus(y)), tree.Between(at, at.Add(n)), tree.All(p.d.lanes))
 						return []tree.Stmt{p.finish("row", from, row, x, o, tree.Const(1), n, channels, channels, n)}
 					}
 					if p.d.blocksAcross() > 1 && p.d.block.across*size%p.d.lanes != 0 {
-						return finish(x.Plus(p.d.lanes).Min(p.x.To).Add(x.Times(-1)))
+						return finish(x.Plus(p.d.lanes).Min(p.x.To).Minus(x))
 					}
 					return tree.AtEdge(x, p.d.lanes, p.d.w.Across.Extent, func(n int64) []tree.Stmt { return finish(tree.Const(n)) })
 				})}
@@ -317,19 +324,14 @@ func (p *piece) upTo(x *tree.Index, n int64, s tree.Span, extent int64) *tree.In
 	if extent%n == 0 {
 		return tree.Const(n)
 	}
-	return x.Plus(n).Min(s.To).Add(x.Times(-1))
+	return x.Plus(n).Min(s.To).Minus(x)
 }
 
 // finish is the leaf of the kernel's statements on some rows, columns and channels of results; more are numbers that it is given.
 func (p *piece) finish(template string, from tree.Box, y, x, o, high, wide, channels *tree.Index, more ...*tree.Index) tree.Stmt {
-	var spans []tree.Span
-	for _, at := range p.batch {
-		spans = append(spans, tree.Only(at))
-	}
-	spans = append(spans, tree.Between(y, y.Add(high)), tree.Between(x, x.Add(wide)), tree.Between(o, o.Add(channels)))
 	reads, writes := []tree.Box{from}, []tree.Box(nil)
 	for i, operand := range p.d.kernel.Operands {
-		switch box := tree.BoxOf(p.d.m.operands[i], spans...); {
+		switch box := inside(p.d.m.operands[i], p.batch, tree.Between(y, y.Add(high)), tree.Between(x, x.Add(wide)), tree.Between(o, o.Add(channels))); {
 		case operand.Mode == schedule.Write:
 			writes = append(writes, box)
 		case nest.ReadsBeside(p.d.kernel, i, p.d.w.Sum):
