@@ -62,7 +62,11 @@ func (c *collector) Int(f ir.Field, v *int64) {
 	}
 }
 
-func (c *collector) Ints(f ir.Field, v *[]int64) { c.add(f, leaf(zspace.Point(*v).String())) }
+func (c *collector) Ints(f ir.Field, v *[]int64) {
+	if !f.Optional || len(*v) > 0 {
+		c.add(f, leaf(zspace.Point(*v).String()))
+	}
+}
 
 func (c *collector) String(f ir.Field, v *string) {
 	c.writes = c.writes || *v == "write"
@@ -80,6 +84,9 @@ func (c *collector) Refs(f ir.Field, v *[]ir.NodeID) {
 }
 
 func (c *collector) Range(f ir.Field, v *zspace.Range) {
+	if f.Optional && v.Rank() == 0 { // what is meant is all of it
+		return
+	}
 	c.facts.rows = append(c.facts.rows, member{nameOr(f.Name, "range"), leaf(v.Text())}, member{"shape", leaf(v.ShapeString())})
 }
 
@@ -90,7 +97,11 @@ func nameOr(name, other string) string {
 	return name
 }
 
-func (c *collector) Affine(f ir.Field, v *zspace.AffineMap) { c.add(f, leaf(v.String())) }
+func (c *collector) Affine(f ir.Field, v *zspace.AffineMap) {
+	if !f.Optional || len(v.Offset) > 0 {
+		c.add(f, leaf(v.String()))
+	}
+}
 
 func (c *collector) Attrs(f ir.Field, v *ir.Attrs) { c.add(f, c.attrs(*v)) }
 

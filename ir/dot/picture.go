@@ -163,6 +163,9 @@ func (p *picture) flowOf(it, op *item, ribbons bool) {
 				end = ribbon(op, t, side.in)
 			}
 			line := attributes{}.set("penwidth", "4").set("color", selectionColour(t))
+			if _, former := it.node.Body.(interface{ Former() }); former {
+				line = line.set("style", "dashed")
+			}
 			if side.in {
 				p.edge(end, id, line)
 			} else {

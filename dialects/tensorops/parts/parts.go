@@ -38,6 +38,9 @@ func (w *Whole) Fields(f ir.Fields) {
 // Ports gives the ports of the operation that it was.
 func (w *Whole) Ports() (in, out *ir.Ports) { return &w.Inputs, &w.Outputs }
 
+// Former says that nobody carries it out: drawings dash what it read and gave.
+func (*Whole) Former() {}
+
 // Part marks an operation or a tensor that is there because an operation was cut.
 type Part struct{}
 

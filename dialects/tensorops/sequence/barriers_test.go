@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -121,6 +122,29 @@ func TestBarriersOfChains(t *testing.T) {
 	for _, b := range list {
 		if !slices.Equal(b.After, []ir.NodeID{end}) || &b.After[0] != &list[0].After[0] {
 			t.Fatalf("%v after %d: expected what all share", b.After, b.Point)
+		}
+	}
+}
+
+// BenchmarkBarriers takes as long for each point of a chain of any length, where each orders an operation before it and one after it, or many operations before a common one.
+func BenchmarkBarriers(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		links, shared := ir.New(), ir.New()
+		last := links.Add(&thing{}, "").ID
+		before := []ir.NodeID{shared.Add(&thing{}, "").ID}
+		for range n {
+			next := links.Add(&thing{}, "").ID
+			links.Add(&Point{After: []ir.NodeID{last}, Before: []ir.NodeID{next}}, "")
+			before = []ir.NodeID{shared.Add(&Point{After: []ir.NodeID{shared.Add(&thing{}, "").ID}, Before: before}, "").ID}
+			last = next
+		}
+		for i, g := range []*ir.Graph{links, shared} {
+			b.Run(fmt.Sprintf("%s/%d", []string{"links", "shared"}[i], n), func(b *testing.B) {
+				for b.Loop() {
+					Barriers(g, func(ir.NodeID) bool { return true })
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/point")
+			})
 		}
 	}
 }
