@@ -3,6 +3,7 @@ package diag
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // Exit statuses of tapc.
@@ -35,10 +36,13 @@ func Fault(format string, args ...any) error {
 	return &StatusError{ExitInternal, fmt.Errorf(format, args...)}
 }
 
-// ExitStatus tells the exit status for an error: 0 for nil, the status of a StatusError in the chain, otherwise ExitInput.
+// ExitStatus tells the exit status for an error: 0 for nil, ExitInternal if a disk is full, the status of a StatusError in the chain, otherwise ExitInput.
 func ExitStatus(err error) int {
 	if err == nil {
 		return ExitOK
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return ExitInternal
 	}
 	var s *StatusError
 	if errors.As(err, &s) {
