@@ -1,5 +1,8 @@
 // Package point writes the values of a kernel at one point of its loops, for the lanes of a vector along one of them: what its operands have there, under
-// guards, and its statements. It must not import backends/cpu. Read next: point.go, guard.go.
+// guards, and its statements. Rows, loops and scans have these as statements of their trees (backends/codegen/builder, trees/vectors.go); here they are text for the
+// templates of products, which trees only call: epilogues on a vector of sums that C gives by value, zero points, and what is seldom computed (product/seldom.go). As a
+// tree, an epilogue needs a memory that is a parameter, and a number of lanes that is known when the function is called. It must not import backends/cpu. Read
+// next: point.go, guard.go.
 package point
 
 import (
