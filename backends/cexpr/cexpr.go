@@ -61,9 +61,10 @@ type Leaves interface {
 
 // Writer writes expressions and remembers which functions of the prelude they call.
 type Writer struct {
-	Fuse bool // Fold takes in products by MultiplyAdd
-	used map[string]function
-	err  error
+	Fuse  bool // Fold takes in products by MultiplyAdd
+	used  map[string]function
+	calls bool // of the C library's functions
+	err   error
 }
 
 // NewWriter makes a writer.
@@ -71,6 +72,9 @@ func NewWriter() *Writer { return &Writer{used: map[string]function{}} }
 
 // Err gives the first thing that could not be written: an operator that C code does not do.
 func (w *Writer) Err() error { return w.err }
+
+// Calls says whether functions of the C library may be called that processors have no instruction for.
+func (w *Writer) Calls() bool { return w.calls }
 
 // Prelude gives the definitions of the functions used so far: each behind those that it calls itself, else by name.
 func (w *Writer) Prelude() string {
@@ -305,9 +309,13 @@ var libm = map[scalar.Op]string{scalar.Exp: "exp", scalar.Exp2: "exp2", scalar.E
 	scalar.Floor: "floor", scalar.Ceil: "ceil", scalar.Round: "rint", scalar.Trunc: "trunc", scalar.Abs: "fabs", scalar.Rem: "fmod",
 	scalar.Pow: "pow", scalar.Atan2: "atan2", scalar.Copysign: "copysign"}
 
+// instructions are those of libm that are one or a few of all processors.
+var instructions = map[scalar.Op]bool{scalar.Sqrt: true, scalar.Abs: true, scalar.Copysign: true}
+
 func (w *Writer) float(op scalar.Op, d scalar.DType, a []string) string {
 	suffix := suffixOf(d)
 	if name, ok := libm[op]; ok {
+		w.calls = w.calls || !instructions[op]
 		return name + suffix + "(" + strings.Join(a, ", ") + ")"
 	}
 	switch op {

@@ -240,6 +240,7 @@ func (e *emitter) all() error {
 			e.unit.Raw(b.From)
 		}
 	}
+	p.Process.Library = p.Process.Library || e.unit.W.Calls()
 	return nil
 }
 

@@ -1,27 +1,31 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/ir"
 )
 
 // What a program has in memory is known when it is compiled. Tensors are as large as the graph says; the rest is bounded here,
 // and a test holds programs to it.
 const (
-	processBytes = 6 << 20  // the C library, the run-time library, the buffers of files, and the main thread's stack
-	stepBytes    = 16 << 10 // the code of a kernel and what is said about it
-	stackBytes   = 1 << 20  // the part of a thread's stack that kernels use
-	hugeBytes    = 2 << 20  // what large buffers are rounded up to
+	processBytes   = 1_950_000 // the C library, the run-time library, the buffers of files, and the main thread's stack
+	libraryBytes   = 560_000   // the C library's mathematical functions, which are a library of their own
+	stepBytes      = 4 << 10   // the code of a kernel
+	stackBytes     = 40 << 10  // the part of a thread's stack that is used, without arrays
+	unpackingBytes = 96 << 10  // the buffers through which an input is unpacked
+	pageBytes      = 4 << 10
+	pagesBytes     = 128 << 10 // buffers of so many bytes have pages of their own
 )
 
 // threadBytes is what a thread besides the first has in memory at most.
-func (p *program) threadBytes() int64 { return stackBytes + p.OnStack + inMemory(p.Thread) }
+func (p *program) threadBytes() int64 { return stackBytes + p.Process.Stack + inMemory(p.Thread) }
 
 // groups is what is said of groups of threads.
 func (p *program) groups() cabi.Groups {
@@ -39,44 +43,83 @@ func (p *program) peakBytes() (sum int64) {
 	return sum
 }
 
-// memoryTerms are the parts of that. Inputs are read before anything is written to the arena and the outputs; a packed one is there twice more
-// while it is unpacked. (An archive's table of contents comes on top.)
+// memoryTerms are the parts of that. Inputs are read before anything is written to the arena and the outputs. (An archive's table of contents comes on top.)
 func (p *program) memoryTerms() []backends.MemoryTerm {
-	inputs, largest := bytesOf(p.g, p.Inputs)
-	outputs, other := bytesOf(p.g, p.Outputs)
+	inputs, outputs := bytesOf(p, p.Inputs), bytesOf(p, p.Outputs)
 	steps := int64(0)
 	for _, id := range p.steps {
 		if _, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			steps++
 		}
 	}
-	arena, unpacking := inMemory(p.ArenaBytes()), 2*max(largest, other)
+	process := int64(processBytes) + p.Process.Stack
+	if p.Process.Library {
+		process += libraryBytes
+	}
+	arena := inMemory(p.ArenaBytes()) - untouched(p)
 	return []backends.MemoryTerm{
-		{What: "the process: C library, buffers of files, stack", Bytes: processBytes + p.OnStack},
+		{What: "the process: C library, buffers of files, stack", Bytes: process},
 		{What: fmt.Sprintf("code of %d kernels", steps), Bytes: steps * stepBytes},
 		{What: "constants", Bytes: p.Block.Bytes},
 		{What: "inputs", Bytes: inputs},
 		{What: "outputs", Bytes: outputs},
 		{What: "arena: what kernels hand to each other, and workspaces", Bytes: arena},
-		{What: "inputs while they are unpacked, beyond outputs and arena", Bytes: max(0, unpacking-outputs-arena)},
+		{What: "inputs while they are unpacked, beyond outputs and arena", Bytes: max(0, unpackingBytes-outputs-arena)},
 	}
 }
 
-// bytesOf gives what tensors take together, and the largest one.
-func bytesOf(g *ir.Graph, list []tensorops.Named) (sum, largest int64) {
-	for _, x := range list {
-		t := tensorops.TensorOf(g, x.Tensor)
-		n, _ := t.Range.Size()
-		bytes := inMemory(n * int64(t.Type().Size()))
-		sum, largest = sum+bytes, max(largest, bytes)
+// untouched is how much of the arena no step writes: pages of buffers alone that are read where another device has what they would hold.
+func untouched(p *program) (bytes int64) {
+	if p.devices == nil || len(p.devices.Aliases) == 0 {
+		return 0
 	}
-	return sum, largest
+	type interval struct{ from, to int64 }
+	var used []interval
+	end := int64(0)
+	for id, b := range p.Buffers {
+		if b.Space != schedule.Arena {
+			continue
+		}
+		from := p.Base(b.Device) + b.Offset
+		end = max(end, from+b.Bytes)
+		if _, aliased := p.devices.Aliases[id]; !aliased {
+			used = append(used, interval{from / pageBytes * pageBytes, from + b.Bytes})
+		}
+	}
+	slices.SortFunc(used, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	at := int64(0) // up to where all is counted
+	for _, x := range append(used, interval{end, end}) {
+		if gap := x.from - isa.Align(at, pageBytes); gap > 0 {
+			bytes += gap / pageBytes * pageBytes
+		}
+		at = max(at, x.to)
+	}
+	return bytes
+}
+
+// bytesOf gives what tensors take together; one in the memory of another one takes none.
+func bytesOf(p *program, list []tensorops.Named) (sum int64) {
+	for _, x := range list {
+		t := tensorops.TensorOf(p.g, x.Tensor)
+		shape := t.Range.Shape()
+		if s, ok := p.SharedAs(x.Tensor); ok && p.Outputs[s.Output].Tensor == x.Tensor {
+			continue
+		} else if ok {
+			shape = s.Room
+		}
+		bytes := int64(t.Type().Size())
+		for _, n := range shape {
+			bytes *= n
+		}
+		sum += inMemory(bytes)
+	}
+	return sum
 }
 
 // inMemory is what a buffer takes.
 func inMemory(bytes int64) int64 {
-	if bytes < hugeBytes {
-		return isa.Align(bytes, 4096) + 4096
+	if bytes < pagesBytes {
+		return isa.Align(bytes, 64) + 64
 	}
-	return isa.Align(bytes, hugeBytes)
+	return isa.Align(bytes, pageBytes) + pageBytes
 }

@@ -73,7 +73,10 @@ func tensorText(name string, shape ...int) string {
 	return fmt.Sprintf("%%%s = tensor float32 [%s]\n", name, b.String())
 }
 
-// A program has no more in memory than it says, and not much less; and it gives the same bytes with any number of threads.
+// unsure is what the system's count of a process's memory is off by: up to 32 pages that each of two processors counted and has not told yet.
+const unsure = 64 * 4096
+
+// A program has no more in memory than it says, and at most a tenth less; and it gives the same bytes with any number of threads.
 func TestPeakMemory(t *testing.T) {
 	cc := cputest.Compiler(t)
 	dir, peakOf := t.TempDir(), cputest.Peak(t, cc)
@@ -118,10 +121,10 @@ func TestPeakMemory(t *testing.T) {
 				}
 				limit := s.Peak + (threads-1)*s.Thread
 				t.Logf("%d threads: %d of %d bytes", threads, peak, limit)
-				if peak > limit {
+				if peak > limit+unsure {
 					t.Errorf("%d threads: %d bytes, stated are %d", threads, peak, limit)
 				}
-				if c.name != "packed" && c.name != "small" && threads == 1 && peak < limit/4 {
+				if threads == 1 && peak < limit-limit/10-unsure {
 					t.Errorf("%d bytes, and %d are stated", peak, limit)
 				}
 			}
@@ -182,7 +185,7 @@ func TestMemoryIsChecked(t *testing.T) {
 	}
 	huge := built(t, cc, tensorText("x", 1<<20, 1<<20)+tensorText("y", 1)+"%e = operation op:reshape (tensor: %x[0:1, 0:1]) -> (result: %y)\n")
 	out, err := exec.Command(huge, "--random", "1").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "out of memory: the program needs 1319") {
+	if err == nil || !strings.Contains(string(out), "out of memory: the program needs 4398") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -154,10 +154,11 @@ func TestMemoryOfRanges(t *testing.T) {
 					peak := peakOf(all, "--random", "1", "--threads", fmt.Sprint(threads), "--dim", fmt.Sprintf("n=%d", n), "--outputs", filepath.Join(dir, "out.npz"))
 					limit := s.Peak + (threads-1)*s.Thread
 					t.Logf("n=%d, %d threads: %d of %d bytes", n, threads, peak, limit)
-					if peak > limit {
+					const unsure = 64 * 4096 // what the system's count of pages is off by
+					if peak > limit+unsure {
 						t.Errorf("n=%d, %d threads: %d bytes, stated are %d", n, threads, peak, limit)
 					}
-					if n == great && threads == 1 && peak < limit/2 {
+					if n == great && threads == 1 && peak < limit-limit/10 {
 						t.Errorf("%d bytes, and %d are stated", peak, limit)
 					}
 				}

@@ -145,14 +145,17 @@ func (l level) over(read, written float64) Interval {
 	return over(read, l.read).Plus(over(written, l.write))
 }
 
-// parts says how much of what was touched so many bytes ago each level still has. A cache has all of what is nearer than its size, and none of what is
-// twice as far.
+// beyond is from how many times a cache's size on it has nothing left of what is touched in turns.
+const beyond = 1.25
+
+// parts says how much of what was touched so many bytes ago each level still has. A cache has all of what is nearer than its size, less and less of what is farther, and none
+// from beyond on: what programs touch again they touch in the same order, so that what is asked for next is what went first.
 func parts(list []level, distance float64) []float64 {
 	out, left := make([]float64, len(list)), 1.0
 	for i, l := range list {
 		part := left
 		if i < len(list)-1 {
-			part *= min(max(2-distance/l.bytes, 0), 1)
+			part *= min(max((beyond-distance/l.bytes)/(beyond-1), 0), 1)
 		}
 		out[i] = part
 		left -= part

@@ -54,7 +54,7 @@ func (x *pricing) tasks() int64 {
 	return n
 }
 
-// uneven is how much longer the unit with the greatest task works at least than if all had as much to do.
+// uneven is how much longer the unit with the greatest task works at least than if all had as much to do; columns that fill vectors are work, too.
 func (x *pricing) uneven() float64 {
 	c, ok := x.product()
 	if !ok || x.units == 1 {
@@ -64,7 +64,7 @@ func (x *pricing) uneven() float64 {
 	for _, d := range c.Batch {
 		all *= d.Extent
 	}
-	return max(1, float64(x.tile(schedule.RoleM, c.Row)*x.tile(schedule.RoleN, c.Col)*x.units)/float64(max(all, 1)))
+	return max(1, float64(x.tile(schedule.RoleM, c.Row)*x.tile(schedule.RoleN, c.Col)*x.units)/(float64(max(all, 1))*x.padding()))
 }
 
 // product gives a kernel that is one product of which each task has a macro-tile.

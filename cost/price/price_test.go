@@ -225,7 +225,7 @@ func TestShortRows(t *testing.T) {
 // as all of it.
 func TestParts(t *testing.T) {
 	whole := sample.New("whole")
-	whole.Each("softmax", whole.Float(3000, 1000))
+	whole.Each("softmax", whole.Float(1500, 1000))
 	level := func(requests ...string) (sum float64) {
 		for _, k := range pricedParts(t, whole, requests) {
 			for _, x := range k.Terms {

@@ -30,7 +30,13 @@ type Memory struct {
 	arena   arenas
 	scratch int64 // behind the arena, while a kernel runs: the largest workspace of all threads
 	Thread  int64 // behind that for each thread, while a kernel runs: the largest workspace of one
-	OnStack int64 // of the largest array that a kernel has on its stack
+	Process Process
+}
+
+// Process is what kernels need of the process that carries them out: bytes of its stack for the largest array that one has there, and whether they call functions of the C library.
+type Process struct {
+	Stack   int64
+	Library bool
 }
 
 // Room makes sure of the workspaces of a kernel. Kernels have them one after the other.
@@ -239,7 +245,7 @@ func (u *Unit) Refuse(err error) { u.Table.beyond = cmp.Or(u.Table.beyond, err) 
 func (u *Unit) Err() error { return cmp.Or(u.W.Err(), u.Table.beyond) }
 
 // Stack says that a kernel has an array of so many bytes on the stack of each thread.
-func (u *Unit) Stack(bytes int64) { u.OnStack = max(u.OnStack, bytes) }
+func (u *Unit) Stack(bytes int64) { u.Process.Stack = max(u.Process.Stack, bytes) }
 
 // Address gives what the table of addresses has in a slot that is none of a buffer. groups: several groups of threads carry out kernels at once, and
 // each has memory of its own.

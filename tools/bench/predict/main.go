@@ -5,7 +5,8 @@
 //
 // Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
 // instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
-// With -dir programs and the measured machine stay in that folder, and what is there is not made again; -build ends when programs are.
+// With -dir programs, the measured machine and times stay in that folder, and what is there is not made again; -build ends when programs are, and -rounds 0 prices programs
+// again beside the times that are there.
 //
 // Programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it prints how far the even
 // and the odd rounds are apart: no price can be held to less.
@@ -51,7 +52,7 @@ func main() {
 	flag.StringVar(&s.models, "models", "", "folder of ONNX models")
 	flag.StringVar(&s.dir, "dir", "", "folder where programs stay (default: none)")
 	flag.BoolVar(&s.build, "build", false, "build the programs alone")
-	flag.IntVar(&s.rounds, "rounds", 5, "rounds, at least 2")
+	flag.IntVar(&s.rounds, "rounds", 5, "rounds, at least 2; 0 takes the times of the folder")
 	flag.Int64Var(&s.threads, "threads", 1, "threads that programs run on")
 	flag.Parse()
 	s.names = flag.Args()
@@ -65,8 +66,8 @@ func (s *settings) run(ctx context.Context) error {
 	if s.devices || s.plans {
 		s.threads = 2
 	}
-	if s.rounds < 2 || s.threads < 1 {
-		return errors.New("there are at least 2 rounds and 1 thread")
+	if s.rounds == 1 || s.rounds < 0 || s.rounds == 0 && s.dir == "" || s.threads < 1 {
+		return errors.New("there are at least 2 rounds, or 0 of a folder with times, and 1 thread")
 	}
 	if s.dir == "" {
 		dir, err := os.MkdirTemp("", "tapc-predict-")
@@ -214,8 +215,11 @@ const (
 	together = 120 * time.Millisecond
 )
 
-// measure runs the programs in turns.
+// measure runs the programs in turns, and leaves the times of each in the folder; without rounds it reads those that are there.
 func (s *settings) measure(ctx context.Context, list []result) error {
+	if s.rounds == 0 {
+		return s.read(list)
+	}
 	for range s.rounds {
 		for i := range list {
 			r := &list[i]
@@ -224,6 +228,34 @@ func (s *settings) measure(ctx context.Context, list []result) error {
 				return err
 			}
 			r.times = append(r.times, t)
+		}
+	}
+	for i := range list {
+		text, err := json.Marshal(list[i].times)
+		if err == nil {
+			err = os.WriteFile(s.timesOf(&list[i]), text, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timesOf is the file of a program's times.
+func (s *settings) timesOf(r *result) string {
+	return fmt.Sprintf("%s.threads%d.json", r.program, s.threads)
+}
+
+// read reads the times of programs.
+func (s *settings) read(list []result) error {
+	for i := range list {
+		text, err := os.ReadFile(s.timesOf(&list[i]))
+		if err == nil {
+			err = json.Unmarshal(text, &list[i].times)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

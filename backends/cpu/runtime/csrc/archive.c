@@ -162,28 +162,49 @@ static void swap_bytes(unsigned char *data, size_t bytes, size_t unit) {
     }
 }
 
-// Reorders from first-index-fastest to last-index-fastest.
-static int from_fortran(const tapc_layout *layout, unsigned char *data, tapc_fault *fault) {
-  size_t size = tapc_dtype_of(layout->dtype)->size, count = (size_t)layout->bytes / size;
-  if (layout->rank < 2 || count < 2) return 0;
-  unsigned char *copy = tapc_alloc((size_t)layout->bytes);
-  if (!copy) return tapc_no_memory(fault, layout->bytes, "reordering a tensor");
-  memcpy(copy, data, (size_t)layout->bytes);
-  int64_t point[TAPC_MAX_RANK] = {0}, stride[TAPC_MAX_RANK];
-  stride[0] = 1;
-  for (int i = 1; i < layout->rank; i++) stride[i] = stride[i - 1] * layout->shape[i - 1];
-  int64_t from = 0;
-  for (size_t to = 0; to < count; to++) {
-    memcpy(data + to * size, copy + (size_t)from * size, size);
-    for (int i = layout->rank - 1; i >= 0; i--) {
-      from += stride[i];
-      if (++point[i] < layout->shape[i]) break;
-      from -= stride[i] * layout->shape[i];
-      point[i] = 0;
-    }
+// Takes a tensor a part at a time: behind `skip` bytes come its elements, which go to memory, as they are or, first-index-fastest, one by one to where they stand row-major.
+typedef struct placing {
+  tapc_taker taker;
+  const tapc_layout *layout;
+  unsigned char *memory;
+  uint64_t skip, at;             // bytes before the elements that are left, and those of elements that are there
+  int64_t point[TAPC_MAX_RANK];  // the next element
+  uint32_t crc;                  // of all
+} placing;
+
+// Where the next element stands.
+static size_t standing(const placing *p) {
+  size_t at = 0;
+  for (int i = 0; i < p->layout->rank; i++) at = at * (size_t)p->layout->shape[i] + (size_t)p->point[i];
+  return at;
+}
+
+static void place_turned(placing *p, const unsigned char *data, size_t bytes) {
+  size_t size = tapc_dtype_of(p->layout->dtype)->size;
+  while (bytes) {
+    size_t from = (size_t)(p->at % size), part = bytes < size - from ? bytes : size - from; // of an element
+    memcpy(p->memory + standing(p) * size + from, data, part);
+    p->at += part;
+    data += part;
+    bytes -= part;
+    for (int i = 0; from + part == size && i < p->layout->rank && ++p->point[i] == p->layout->shape[i]; i++) p->point[i] = 0;
   }
-  tapc_free(copy);
-  return 0;
+}
+
+static void place(tapc_taker *self, const unsigned char *data, size_t bytes) {
+  placing *p = (placing *)self;
+  p->crc = tapc_crc32(p->crc, data, bytes);
+  size_t skip = p->skip < bytes ? (size_t)p->skip : bytes;
+  p->skip -= skip;
+  data += skip;
+  bytes -= skip;
+  if (!bytes) return;
+  if (p->layout->fortran) {
+    place_turned(p, data, bytes);
+    return;
+  }
+  memcpy(p->memory + p->at, data, bytes);
+  p->at += bytes;
 }
 
 // Values that the element type does not have would be undefined behaviour in a kernel.
@@ -198,32 +219,41 @@ static int check_values(const tapc_tensor *want, const unsigned char *data, tapc
   return 0;
 }
 
-// The first `bytes` bytes of a packed entry, unpacked; exact: it must end there, with the checksum that the entry states.
-static int unpack(const tapc_entry *entry, const unsigned char *packed, unsigned char *out, uint64_t bytes, int exact,
-                  tapc_fault *fault) {
-  int ended;
-  int64_t got = tapc_inflate(packed, (size_t)entry->stored, out, (size_t)bytes, &ended);
-  if (got == -2) return tapc_no_memory(fault, 1 << 18, "unpacking");
-  if (got < 0) return tapc_fail(fault, TAPC_INPUT, "damaged: the deflate stream is not valid");
-  if ((uint64_t)got < bytes || (exact && !ended))
-    return tapc_fail(fault, TAPC_INPUT, "damaged: expected %llu bytes unpacked, found %s", (unsigned long long)entry->bytes,
-                     ended ? "fewer" : "more");
-  if (exact && tapc_crc32(0, out, (size_t)bytes) != entry->crc)
-    return tapc_fail(fault, TAPC_INPUT, "damaged: expected checksum %08x, found %08x", entry->crc,
-                     tapc_crc32(0, out, (size_t)bytes));
-  return 0;
-}
-
-// Where a .npy lies: in a file from `offset` on, or packed in memory.
+// Where a .npy lies: in a file from `offset` on, packed or not.
 typedef struct source {
   const tapc_archive *archive;
   const tapc_entry *entry;
   uint64_t offset;
-  unsigned char *packed;
 } source;
 
+static int is_packed(const source *s) { return s->entry->method != 0; }
+
+// Hands over the first bytes of what lies there, unpacked; exact: it must end there.
+static int unpack(const source *s, tapc_taker *taker, uint64_t bytes, int exact, tapc_fault *fault) {
+  tapc_packed packed = {s->archive->fd, s->offset, s->entry->stored};
+  uint64_t missing;
+  int ended;
+  if (tapc_inflate(&packed, taker, bytes, &missing, &ended, fault)) return fault->status;
+  if (missing || (exact && !ended))
+    return tapc_fail(fault, TAPC_INPUT, "damaged: expected %llu bytes unpacked, found %s", (unsigned long long)s->entry->bytes, ended ? "fewer" : "more");
+  return 0;
+}
+
+// Takes the beginning of a .npy.
+typedef struct beginning {
+  tapc_taker taker;
+  unsigned char *to;
+} beginning;
+
+static void begin(tapc_taker *self, const unsigned char *data, size_t bytes) {
+  beginning *b = (beginning *)self;
+  if (bytes) memcpy(b->to, data, bytes);
+  b->to += bytes;
+}
+
 static int read_start(const source *s, void *memory, uint64_t bytes, tapc_fault *fault) {
-  if (s->packed) return unpack(s->entry, s->packed, memory, bytes, 0, fault);
+  beginning b = {{begin}, memory};
+  if (is_packed(s)) return unpack(s, &b.taker, bytes, 0, fault);
   return tapc_read_at(s->archive->fd, memory, bytes, s->offset, fault);
 }
 
@@ -246,20 +276,38 @@ static int check_length(const tapc_layout *layout, uint64_t total, tapc_fault *f
                    (unsigned long long)have);
 }
 
+// Hands over elements that lie as they are in a file.
+static int read_parts(const source *s, placing *p, tapc_fault *fault) {
+  enum { PART = 1 << 16 };
+  unsigned char *part = malloc(PART);
+  if (!part) return tapc_no_memory(fault, PART, "reordering a tensor");
+  uint64_t from = s->offset + p->layout->data, left = p->layout->bytes;
+  while (left) {
+    size_t bytes = left < PART ? (size_t)left : PART;
+    if (tapc_read_at(s->archive->fd, part, bytes, from, fault)) break;
+    place(&p->taker, part, bytes);
+    from += bytes;
+    left -= bytes;
+  }
+  free(part);
+  return fault->status;
+}
+
 static int read_data(const source *s, const unsigned char *head, const tapc_layout *layout, unsigned char *memory, tapc_fault *fault) {
-  if (!s->packed) {
+  placing p = {.taker = {place}, .layout = layout, .memory = memory};
+  if (is_packed(s)) {
+    p.skip = layout->data;
+    if (unpack(s, &p.taker, s->entry->bytes, 1, fault)) return fault->status;
+  } else if (layout->fortran) {
+    p.crc = tapc_crc32(0, head, (size_t)layout->data);
+    if (read_parts(s, &p, fault)) return fault->status;
+  } else {
     if (tapc_read_at(s->archive->fd, memory, layout->bytes, s->offset + layout->data, fault)) return fault->status;
     if (s->archive->format == TAPC_NPY) return 0;
-    uint32_t crc = tapc_crc32(tapc_crc32(0, head, (size_t)layout->data), memory, (size_t)layout->bytes);
-    if (crc == s->entry->crc) return 0;
-    return tapc_fail(fault, TAPC_INPUT, "damaged: expected checksum %08x, found %08x", s->entry->crc, crc);
+    p.crc = tapc_crc32(tapc_crc32(0, head, (size_t)layout->data), memory, (size_t)layout->bytes);
   }
-  unsigned char *all = tapc_alloc((size_t)s->entry->bytes);
-  if (!all) return tapc_no_memory(fault, s->entry->bytes, "unpacking");
-  int status = unpack(s->entry, s->packed, all, s->entry->bytes, 1, fault);
-  if (!status && layout->bytes) memcpy(memory, all + layout->data, (size_t)layout->bytes);
-  tapc_free(all);
-  return status;
+  if (s->archive->format == TAPC_NPY || p.crc == s->entry->crc) return 0;
+  return tapc_fail(fault, TAPC_INPUT, "damaged: expected checksum %08x, found %08x", s->entry->crc, p.crc);
 }
 
 // load_npy loads a tensor; without memory it only reads the layout, to *found.
@@ -276,28 +324,21 @@ static int load_npy(const source *s, const tapc_tensor *want, void *memory, tapc
   if (!status) status = check_length(&layout, s->entry->bytes, fault);
   if (!status) status = read_data(s, head, &layout, memory, fault);
   if (!status && layout.swap) swap_bytes(memory, (size_t)layout.bytes, tapc_dtype_of(layout.dtype)->unit);
-  if (!status && layout.fortran) status = from_fortran(&layout, memory, fault);
   free(head);
   return status;
 }
 
 static int load_npz(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory,
                     tapc_layout *found, tapc_fault *fault) {
-  source s = {archive, entry, 0, NULL};
+  source s = {archive, entry, 0};
   if (tapc_zip_locate(archive, entry, &s.offset, fault)) return fault->status;
-  if (entry->method == 0) return load_npy(&s, want, memory, found, fault);
-  s.packed = malloc(entry->stored ? (size_t)entry->stored : 1);
-  if (!s.packed) return tapc_no_memory(fault, entry->stored, "a packed tensor");
-  int status = tapc_read_at(archive->fd, s.packed, entry->stored, s.offset, fault);
-  if (!status) status = load_npy(&s, want, memory, found, fault);
-  free(s.packed);
-  return status;
+  return load_npy(&s, want, memory, found, fault);
 }
 
 int tapc_archive_layout(const tapc_archive *archive, const tapc_entry *entry, tapc_layout *layout, tapc_fault *fault) {
   if (archive->format == TAPC_SAFETENSORS) return tapc_safetensors_layout(archive, entry, layout, fault);
   if (archive->format == TAPC_NPZ) return load_npz(archive, entry, NULL, NULL, layout, fault);
-  source s = {archive, entry, 0, NULL};
+  source s = {archive, entry, 0};
   return load_npy(&s, NULL, NULL, layout, fault);
 }
 
@@ -312,7 +353,7 @@ int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, cons
   } else if (archive->format == TAPC_NPZ) {
     status = load_npz(archive, entry, want, memory, NULL, fault);
   } else {
-    source s = {archive, entry, 0, NULL};
+    source s = {archive, entry, 0};
     status = load_npy(&s, want, memory, NULL, fault);
   }
   if (!status) status = check_values(want, memory, fault);

@@ -160,9 +160,15 @@ size_t tapc_npy_write_head(char *head, size_t room, const tapc_tensor *tensor); 
 int tapc_zip_list(tapc_archive *archive, tapc_fault *fault);
 int tapc_zip_locate(const tapc_archive *archive, const tapc_entry *entry, uint64_t *offset, tapc_fault *fault);
 uint32_t tapc_crc32(uint32_t crc, const void *data, size_t bytes); // start with 0
-// inflate.c: unpacks until the stream ends or `room` bytes are out. Returns how many, or -1 for a bad stream and -2 for no memory.
-// *ended tells whether the stream's end was reached.
-int64_t tapc_inflate(const unsigned char *source, size_t bytes, unsigned char *out, size_t room, int *ended);
+// inflate.c: unpacks what lies packed in a file, and hands over so many bytes, a part at a time. *missing is how many there were not, *ended tells whether the stream's end was reached.
+typedef struct tapc_packed {
+  int fd;
+  uint64_t offset, bytes;
+} tapc_packed;
+typedef struct tapc_taker {
+  void (*take)(struct tapc_taker *self, const unsigned char *data, size_t bytes);
+} tapc_taker;
+int tapc_inflate(const tapc_packed *packed, tapc_taker *taker, uint64_t bytes, uint64_t *missing, int *ended, tapc_fault *fault);
 // safetensors.c
 int tapc_safetensors_list(tapc_archive *archive, tapc_fault *fault);
 int tapc_safetensors_layout(const tapc_archive *archive, const tapc_entry *entry, tapc_layout *layout, tapc_fault *fault);

@@ -15,7 +15,11 @@ void *tapc_alloc(size_t bytes) {
   void *memory = NULL;
   if (posix_memalign(&memory, align, bytes ? bytes : 1)) return NULL;
 #ifdef MADV_HUGEPAGE
-  if (bytes >= huge) (void)madvise(memory, bytes & ~(huge - 1), MADV_HUGEPAGE); // only advice: failure changes nothing
+  if (bytes >= huge) { // only advice: failure changes nothing
+    size_t whole = bytes & ~(huge - 1);
+    (void)madvise(memory, whole, MADV_HUGEPAGE);
+    if (bytes > whole) (void)madvise((char *)memory + whole, bytes - whole, MADV_NOHUGEPAGE); // where the system gives huge pages unasked, it has no more than its bytes
+  }
 #endif
   return memory;
 }
