@@ -31,7 +31,7 @@ func (x *Space) collect(lib *kernels.Library) error {
 		if op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(n) {
 			continue
 		}
-		key := lib.Said(x.graph, n)
+		key := lib.Said(x.graph, n, true)
 		first, ok := known[key]
 		if !ok {
 			s, err := x.step(lib, n, op)

@@ -65,7 +65,7 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 		if _, known := l.Find(op.Kernel); !known && foreign {
 			continue
 		}
-		words := l.Said(g, n)
+		words := l.Said(g, n, tensorops.SignatureOf(n) != nil)
 		if right[words] {
 			continue
 		}
@@ -79,10 +79,10 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 	return found
 }
 
-// Said writes all that signatures follow from: what an operation says but for its names, and constants where those decide what it reads.
-func (l *Library) Said(g *ir.Graph, n *ir.Node) string {
+// Said writes what an operation says but for its names, and for its signature the constants too, where those decide what it reads.
+func (l *Library) Said(g *ir.Graph, n *ir.Node, signature bool) string {
 	words, op := said.Of(g, n), n.Body.(*tensorops.Operation)
-	if d, ok := l.Find(op.Kernel); ok && d.Opaque != "" {
+	if d, ok := l.Find(op.Kernel); signature && ok && d.Opaque != "" {
 		op.Inputs.All(func(_, _ int, s *ir.Selection) { words += fmt.Sprint(numbers.Of(g, s.Tensor)) })
 	}
 	return words
