@@ -57,9 +57,7 @@ func (a *app) main(args []string) int {
 	if !a.started && err != nil {
 		err = usageError(err)
 	}
-	if cause := signals.Of(ctx); cause != nil && !signals.Kept(err) {
-		err = cause
-	}
+	err = signals.Cut(ctx, err)
 	if flushErr := a.stdout.finish(); err == nil && flushErr != nil {
 		err = diag.Fault("standard output: %w", flushErr)
 	}

@@ -211,6 +211,9 @@ func (a *app) make(ctx context.Context, g *goal, j *backends.Job, out string) er
 
 // intoDirectory makes files in an empty directory and moves them to another, all of them or none.
 func intoDirectory(dir string, write func(dir string) error) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		defer os.Remove(dir) // which does nothing to one that has files
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return outputfile.Unfit(dir, err)
 	}
@@ -223,15 +226,15 @@ func intoDirectory(dir string, write func(dir string) error) error {
 		return err
 	}
 	files, err := os.ReadDir(made)
+	for _, file := range files {
+		if info, wrong := os.Stat(filepath.Join(dir, file.Name())); wrong == nil && !info.Mode().IsRegular() {
+			return diag.Fault("%s is in the way", filepath.Join(dir, file.Name()))
+		} else if wrong != nil && !errors.Is(wrong, fs.ErrNotExist) {
+			err = wrong
+		}
+	}
 	if err != nil {
 		return diag.Fault("%w", err)
-	}
-	for _, file := range files {
-		if info, err := os.Stat(filepath.Join(dir, file.Name())); err == nil && !info.Mode().IsRegular() {
-			return diag.Fault("%s is in the way", filepath.Join(dir, file.Name()))
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return diag.Fault("%w", err)
-		}
 	}
 	for _, file := range files {
 		if err := os.Rename(filepath.Join(made, file.Name()), filepath.Join(dir, file.Name())); err != nil {

@@ -80,10 +80,17 @@ func Keeping(ctx context.Context) error {
 	return nil
 }
 
-// Kept says whether an error is one of Keeping.
-func Kept(err error) bool {
+// Cut gives the error of a run that ended with err: that of the signal which cut it short, or err without one. Work that a signal met when it was done has written what it was to.
+func Cut(ctx context.Context, err error) error {
 	var s ended
-	return errors.As(err, &s) && s.kept
+	switch cause := Of(ctx); {
+	case cause == nil || errors.As(err, &s) && s.kept:
+		return err
+	case err == nil:
+		return Keeping(ctx)
+	default:
+		return cause
+	}
 }
 
 // Status is the exit status of an error that a signal made, 0 for others.
