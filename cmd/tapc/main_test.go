@@ -107,6 +107,7 @@ func TestExitStatusAndFirstLine(t *testing.T) {
 		{"reduce " + example, 2, "tapc: error: the command is empty"},
 		{"reduce --test=true " + example, 1, "tapc: error: nothing to reduce"},
 		{"reduce --test=no-such-command-here " + example, 2, "tapc: error: the command can not run"},
+		{"reduce --test=-1 " + example, 2, "tapc: error: the command can not run"},
 		{"kernels linaer", 2, `tapc: error: unknown kernel "linaer": did you mean "linear"?`},
 		{"version extra", 2, "tapc: error: "},
 	} {

@@ -54,7 +54,7 @@ func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 	if err := j.app.storeAs(ctx, j.file, "tap", g, shown{Text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
 		return false, err
 	}
-	cmd := childproc.Command(ctx, "sh", "-c", j.shellText())
+	cmd := childproc.Command(ctx, "sh", "-c", "--", j.shellText()) // which may begin with -
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := childproc.Run(ctx, cmd)
