@@ -70,7 +70,7 @@ func (x *backToBack) begin(body, inner *[]tree.Stmt, block *tree.Var, scope tree
 		extents = append(extents, x.k.Loops[l].Extent())
 	}
 	extents = append(extents, ceil(x.extent(), x.rows))
-	at := x.Delinearize(inner, tree.Use(block), extents)
+	at := builder.Delinearize(x.Names, inner, tree.Use(block), extents)
 	for i, l := range loops {
 		x.outer[l] = at[i]
 	}

@@ -74,7 +74,7 @@ func contractionBlocks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *s
 	extents := extentsOf(c.Batch, ceil(c.Row.Extent, x.left.block), ceil(c.Col.Extent, x.right.block))
 	var body, lanes []tree.Stmt
 	x.declareTiles(&body, a.Buffers)
-	at := x.Delinearize(&lanes, tree.Use(block), extents)
+	at := builder.Delinearize(x.Names, &lanes, tree.Use(block), extents)
 	copy(x.At, at[:len(c.Batch)])
 	x.lane = tree.Use(lane)
 	x.left.first = x.Let(&lanes, "m", at[x.m()].Times(x.left.block))

@@ -28,7 +28,7 @@ func indexedTasks(f *tree.Func, a *nest.Analysis, p *scan.Indexed) error {
 		}
 		var body []tree.Stmt
 		x.outside()
-		for i, at := range x.Delinearize(&body, tree.Use(number), extents) {
+		for i, at := range builder.Delinearize(x.Names, &body, tree.Use(number), extents) {
 			x.At[loops[i]] = at
 		}
 		parallel(f, number, productOf(extents), tree.Thread, append(body, what()...))

@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -118,7 +119,7 @@ func (x loops) blocks() []tree.Stmt {
 	if x.empty() {
 		return []tree.Stmt{blockLoop(block, own, 0, width, nil)}
 	}
-	for i, at := range x.in.Delinearize(&body, tree.Use(block), extents) {
+	for i, at := range builder.Delinearize(x.in.Names, &body, tree.Use(block), extents) {
 		l := x.in.free[i]
 		if cut(l) {
 			at = x.in.Bound(&body, "i", at.Times(width).Add(tree.Use(own)))

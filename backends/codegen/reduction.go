@@ -110,7 +110,7 @@ func reductionBlocks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule
 		}
 	}
 	x.lane = x.Bound(&lanes, "own", tree.Use(lane).Mod(x.lanes))
-	copy(x.At, x.Delinearize(&lanes, own, extents))
+	copy(x.At, builder.Delinearize(x.Names, &lanes, own, extents))
 	lanes = append(lanes, x.statements()...)
 	body = append(body, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(group * x.lanes), Step: 1, Bind: tree.Lane, Body: lanes})
 	parallel(f, block, ceil(lines, group), tree.Block, body)
@@ -132,7 +132,7 @@ func reductionTasks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule.
 	extents := extentsOf(r.Outer)
 	lines := productOf(extents)
 	var body, own []tree.Stmt
-	copy(x.At, x.Delinearize(&own, tree.Use(line), extents))
+	copy(x.At, builder.Delinearize(x.Names, &own, tree.Use(line), extents))
 	own = append(own, x.statements()...)
 	first := x.Bound(&body, "first", tree.Use(task).Times(group))
 	body = append(body, &tree.For{Var: line, From: first, To: first.Plus(group).Min(tree.Const(lines)), Step: 1, Body: own})

@@ -65,7 +65,7 @@ func scanTasks(f *tree.Func, a *nest.Analysis, found *scan.Scans) error {
 		f.Body = append(f.Body, &tree.Declare{Memory: m})
 	}
 	var body []tree.Stmt
-	for i, at := range in.Delinearize(&body, tree.Use(point), extents) {
+	for i, at := range builder.Delinearize(in.Names, &body, tree.Use(point), extents) {
 		if in.At[in.free[i]] = at; in.free[i] == along {
 			in.lanes = []lane{{loop: along, tile: tile, first: in.Let(&body, "first", at.Times(tile))}}
 		}

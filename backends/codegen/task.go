@@ -70,7 +70,7 @@ func contractionTasks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *sc
 	number := x.Variable("task")
 	extents := extentsOf(c.Batch, ceil(c.Row.Extent, x.rows[0]), ceil(c.Col.Extent, x.cols[0]))
 	var body []tree.Stmt
-	at := x.Delinearize(&body, tree.Use(number), extents)
+	at := builder.Delinearize(x.Names, &body, tree.Use(number), extents)
 	copy(x.At, at[:len(c.Batch)])
 	row := x.Let(&body, "m", at[x.m()].Times(x.rows[0]))
 	col := x.Let(&body, "n", at[x.n()].Times(x.cols[0]))

@@ -89,7 +89,7 @@ func TestChains(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(src.C, "k0_middle_cell(") {
+			if !strings.Contains(src.C, " block = ") {
 				t.Errorf("a chain was not recognised:\n%s", src.C)
 			}
 			load := (&consts.Loader{}).Load

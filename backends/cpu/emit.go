@@ -386,7 +386,6 @@ func (c *code) String() string {
 // prelude gives the definitions that kernels use.
 func (e *emitter) prelude() string {
 	var out strings.Builder
-	out.WriteString(partType)
 	for _, text := range []string{e.unit.W.Prelude(), e.unit.V.Prelude()} {
 		if text != "" {
 			out.WriteString(text + "\n")
@@ -394,14 +393,6 @@ func (e *emitter) prelude() string {
 	}
 	return out.String()
 }
-
-const partType = `// A part of a contraction: its right operand from a group of panels and a column on.
-typedef struct tapc_part {
-  void *const *b;
-  int64_t group, column, columns;
-} tapc_part;
-
-`
 
 // run writes the function that runs the steps in order.
 func (e *emitter) run(out *strings.Builder, linkage, name string) error {

@@ -46,23 +46,6 @@ func (n *Names) Bound(list *[]Stmt, prefix string, x *Index) *Index {
 	return Use(v)
 }
 
-// Delinearize makes indices of some extents from a number: the last extent runs fastest.
-func (n *Names) Delinearize(list *[]Stmt, x *Index, extents []int64) []*Index {
-	out := make([]*Index, len(extents))
-	for i, extent := range slices.Backward(extents) {
-		part := x.Mod(extent)
-		if i == 0 {
-			part = x
-		}
-		if extent == 1 {
-			part = Const(0)
-		}
-		out[i] = n.Let(list, "b", part)
-		x = x.Div(extent)
-	}
-	return out
-}
-
 // Loaded is an element as an expression.
 func Loaded(a Access) Computed {
 	var c Computed
@@ -86,32 +69,16 @@ func (n *Names) Loop(bind Bind, name string, from, to *Index, step int64, body f
 	return &For{Var: v, From: from, To: to, Step: step, Bind: bind, Body: body(Use(v))}
 }
 
-// AtEdge chooses between what is done for a whole tile of a dimension, from x on, and for what is left at its end.
-func AtEdge(x *Index, size, extent int64, inside func(size int64) []Stmt) []Stmt {
-	rest := extent % size
-	switch {
-	case rest == 0:
-		return inside(size)
-	case extent < size:
-		return inside(rest)
-	}
-	return []Stmt{&If{Conds: []Cond{{Var: x.Var(), Limit: Const(extent - size + 1)}}, Then: inside(size), Else: inside(rest)}}
-}
-
 // Span is a range of coordinates, which does not reach To.
 type Span struct{ From, To *Index }
 
 // Between is the coordinates from one on, before another.
 func Between(from, to *Index) Span { return Span{from, to} }
 
-// Only is one coordinate.
-func Only(x *Index) Span { return Some(x, 1) }
-
-// Some are so many coordinates.
+// Only is one coordinate, Some are so many, and All are those of a dimension that begins at 0.
+func Only(x *Index) Span          { return Some(x, 1) }
 func Some(x *Index, n int64) Span { return Span{x, x.Plus(n)} }
-
-// All are those of a dimension that begins at 0.
-func All(n int64) Span { return Some(Const(0), n) }
+func All(n int64) Span            { return Some(Const(0), n) }
 
 // BoxOf makes a box of a memory; dimensions that have no stride have no coordinates.
 func BoxOf(m *Memory, spans ...Span) Box {

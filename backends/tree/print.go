@@ -187,6 +187,18 @@ func (s *Leaf) print(p *printer) {
 	p.line("%s", text)
 }
 
+func (s *Hold) print(p *printer) { p.line("hold %s", s.Access) }
+
+func (s *Choose) print(p *printer) {
+	for _, c := range s.Cases {
+		around := ""
+		if c.Begin != "" {
+			around = fmt.Sprintf(", between %s and %s", c.Begin, c.End)
+		}
+		p.block(c.Body, "on %s%s", c.Name, around)
+	}
+}
+
 // String writes a box as what is printed of a tree has it.
 func (b Box) String() string {
 	var at []string

@@ -141,7 +141,7 @@ func (m *Memory) Symbol() string {
 	return m.Name
 }
 
-// Stmt is one step of a tree: *For, *Let, *If, *Once, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Leaf, *Combine, *Copy, *Prefetch, Commit, Wait or Barrier.
+// Stmt is one step of a tree: *For, *Let, *If, *Once, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Leaf, *Hold, *Choose, *Combine, *Copy, *Prefetch, Commit, Wait or Barrier.
 type Stmt interface{ print(p *printer) }
 
 // For runs Body with Var from From to To, which it does not reach, in steps of Step. Lanes is the width of the vectors of a Vector loop,
@@ -311,6 +311,19 @@ func (s *Leaf) operands() (out []Access) {
 	return out
 }
 
+// Hold has the templates that a task runs find a memory of its own as an operand of the kernel, which begins at an element that need not be there.
+type Hold struct{ Access }
+
+// Choose runs the first of several bodies that is for the processor which the program runs on; the last is for every one.
+type Choose struct{ Cases []Case }
+
+// Case is a class of instructions, by its name. Known is the condition, for the preprocessor of C, that the compiler knows these, and Feature what the processor
+// has then; Begin and End are what a thread calls before and after its tasks; "" for none.
+type Case struct {
+	Name, Known, Feature, Begin, End string
+	Body                             []Stmt
+}
+
 // Combine makes the values that the iterations of the innermost Lane or Vector loop have in a register into one, which all of them then
 // have: on a GPU neighbours at a distance of 1, 2, 4, ... are combined, on a CPU halves, quarters, .... Lanes is how many there are, a power of 2. Scratch is the shared memory through
 // which warps of a block combine: nil if Lanes is at most a warp.
@@ -379,6 +392,10 @@ func Walk(body []Stmt, visit func(Stmt)) {
 		case *Branch:
 			Walk(s.Then, visit)
 			Walk(s.Else, visit)
+		case *Choose:
+			for _, c := range s.Cases {
+				Walk(c.Body, visit)
+			}
 		}
 	}
 }

@@ -109,6 +109,10 @@ func (v *verifier) stmt(s Stmt) {
 		v.dot(s)
 	case *Leaf:
 		(&leaf{v, s}).verify()
+	case *Hold:
+		hold(v, s)
+	case *Choose:
+		choose(v, s)
 	case *Combine:
 		v.combine(s)
 	case *Copy:
@@ -369,6 +373,19 @@ func follows(x, key *Index, task *Var, others map[*Var]fact) bool {
 	return follows(x.a, key, task, others) && follows(x.b, key, task, others)
 }
 
+// choose checks each case, of which the last is what every processor can do.
+func choose(v *verifier, s *Choose) {
+	for i, c := range s.Cases {
+		switch {
+		case i == len(s.Cases)-1 && c.Feature != "":
+			v.fail(s, "the last case, %s, is not for every processor", c.Name)
+		case slices.ContainsFunc(s.Cases[:i], func(x Case) bool { return x.Name == c.Name }):
+			v.fail(s, "%s is the name of two cases", c.Name)
+		}
+		v.list(c.Body)
+	}
+}
+
 // at is where a variable has a computed value, which may differ from lane to lane.
 func (v *verifier) at(s *At) {
 	v.computed(s, s.Computed)
@@ -449,7 +466,7 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 	if w := v.declared[m]; writes && m.Scope != Registers && (v.once != nil || w.once != nil) {
 		v.fail(s, "%s is written by what is not a leaf, and by what not all tasks do", m.Name)
 	}
-	even := count == 1
+	even, hull := count == 1, make([]Interval, len(a.At))
 	for d, x := range a.At {
 		dim := m.Dims[d]
 		if x == nil {
@@ -467,6 +484,7 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 			even = true
 			i.High += count - 1
 		}
+		hull[d] = i
 		if !i.within(dim.Start, dim.End) && dim.Stride != 0 {
 			v.fail(s, "%s is accessed at %s = %d to %d in dimension %d, which is from %d to %d", m.Name, x, i.Low, i.High, d, dim.Start, dim.End)
 		}
@@ -474,11 +492,26 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 	if !even {
 		v.fail(s, "elements of %s are no neighbours", m.Name)
 	}
+	if m.Scope == Private && writes {
+		v.declared[m].note(hull, v.task)
+	}
 	if m.Scope == Shared {
 		if !v.lane {
 			v.fail(s, "%s is for lanes", m.Name)
 		} else if why := v.lanes.use(a, writes); why != "" {
 			v.fail(s, "%s %s", m.Name, why)
+		}
+	}
+}
+
+// hold checks that what templates find as an operand is a task's own, and there.
+func hold(v *verifier, s *Hold) {
+	if v.declared[s.Memory] == nil || s.Memory.Scope != Private {
+		v.fail(s, "%s is no memory of a task here", s.Memory.Name)
+	}
+	for _, x := range s.At {
+		if _, ok := v.of(x); !ok {
+			v.fail(s, "uses a variable that is not bound here")
 		}
 	}
 }
@@ -603,7 +636,7 @@ func together(s *For) bool {
 	return ok && inner.Bind == Serial && !inner.From.Uses(s.Var) && !inner.To.Uses(s.Var)
 }
 
-// written is what leaves have written of a memory: the least and the greatest coordinates, and the loop of threads that did.
+// written is what was written of a memory: the least and the greatest coordinates, and the loop of threads that did.
 type written struct {
 	box  []Interval // nil before
 	task *For

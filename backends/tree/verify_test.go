@@ -346,3 +346,47 @@ func TestProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldAndChoose changes tasks that write a memory of their own, which templates find as an operand, and read it by one of two register tiles.
+func TestHoldAndChoose(t *testing.T) {
+	type change struct {
+		scope      Scope
+		first      *Index // where the operand begins
+		unwritten  bool
+		last, name string // the feature of the last case, and its name
+		end        int64  // of what the last case reads
+	}
+	for _, c := range []struct {
+		change func(*change)
+		want   string // of the error; "" for none
+	}{
+		{func(*change) {}, ""},
+		{func(c *change) { c.first = Use(&Var{"other"}) }, "hold own[other]: uses a variable that is not bound here"},
+		{func(c *change) { c.scope = Registers }, "own is no memory of a task here"},
+		{func(c *change) { c.unwritten = true }, "own is read before anything is written to it"},
+		{func(c *change) { c.last = "HAS_AMX" }, "the last case, any, is not for every processor"},
+		{func(c *change) { c.name = "amx" }, "amx is the name of two cases"},
+		{func(c *change) { c.end = 9 }, "own has a box from 0 = 0 to 9 = 9 in dimension 0"},
+		{func(c *change) { c.end = 7 }, ""}, // less than was written
+	} {
+		task, i := &Var{"task"}, &Var{"i"}
+		x := change{scope: Private, first: Use(task).Times(-8), name: "any", end: 8}
+		c.change(&x)
+		in, out := operand("in", 32, false), NewMemory("out", scalar.Float32, Global, 0, 4)
+		out.Written = true
+		own := Stored("own", scalar.Float32, x.scope, 8)
+		tile := func(end int64) []Stmt {
+			return []Stmt{Call("tile", []Box{BoxOf(out, Only(Use(task)))}, []Box{BoxOf(own, All(end))})}
+		}
+		body := []Stmt{&Declare{own}, &Hold{Access{own, []*Index{x.first}}}}
+		if !x.unwritten {
+			body = append(body, loop(i, 8, &Map{Dst: Access{own, []*Index{Use(i)}}, Computed: Loaded(Access{in, []*Index{Use(task).Times(8).Add(Use(i))}})}))
+		}
+		body = append(body, &Choose{Cases: []Case{{Name: "amx", Feature: "HAS_AMX", Body: tile(8)}, {Name: x.name, Feature: x.last, Body: tile(x.end)}}})
+		f := &Func{Name: "k", Operands: []*Memory{in, out}, Body: []Stmt{&For{Var: task, From: Const(0), To: Const(4), Step: 1, Bind: Thread, Body: body}}}
+		err := Verify(f, Limits{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("expected %q, found %v", c.want, err)
+		}
+	}
+}

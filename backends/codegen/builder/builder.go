@@ -151,3 +151,20 @@ func Constant(dst tree.Access, v scalar.Value) *tree.Map {
 func Stored(dst, src tree.Access, monoid scalar.Op) *tree.Map {
 	return &tree.Map{Dst: dst, Monoid: monoid, Computed: tree.Loaded(src)}
 }
+
+// Delinearize makes indices of some extents from a number: the last extent runs fastest.
+func Delinearize(n *tree.Names, list *[]tree.Stmt, x *tree.Index, extents []int64) []*tree.Index {
+	out := make([]*tree.Index, len(extents))
+	for i, extent := range slices.Backward(extents) {
+		part := x.Mod(extent)
+		if i == 0 {
+			part = x
+		}
+		if extent == 1 {
+			part = tree.Const(0)
+		}
+		out[i] = n.Let(list, "b", part)
+		x = x.Div(extent)
+	}
+	return out
+}

@@ -20,10 +20,9 @@ type Decided struct {
 	found    *nest.BackToBack
 	products [2]blocking.Decided
 	blocks   [2]*blocking.Blocking // what these decide
-	middle   *schedule.Kernel      // the stage between them, its loops cut; nil if there is none
+	middle   *rows.Kernel          // the stage between them; nil if there is none
 	rows     int64                 // of a block
 	threads  bool
-	lanes    int64 // of the stage between them, 0 for as many as the target has
 }
 
 // Complete makes the choices of stages whose tiles and placements are given.
@@ -103,47 +102,14 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 	if !rows.Fits(found.Stages[1]) {
 		return d, fmt.Errorf("there are no vectors of what is computed between the contractions")
 	}
-	d.lanes = stages[1].Lanes
-	err := rows.CheckLanes(t, found.Stages[1], found.Middle, &stages[1])
-	if err != nil {
+	if err := rows.CheckLanes(t, found.Stages[1], found.Middle, &stages[1]); err != nil {
 		return d, err
 	}
-	d.middle, err = blocking.Rows(found.Stages[1], found.Middle, &stages[1])
+	k, err := blocking.Rows(found.Stages[1], found.Middle, &stages[1])
+	if err == nil {
+		d.middle = rows.Of(t, k, buffers, found.Middle, stages[1].Lanes)
+	}
 	return d, err
-}
-
-// Workspaces says what contractions back to back have for themselves: all threads the operands that are packed before, and each what is kept between
-// the stages of a block.
-func (d *Decided) Workspaces() []schedule.Workspace {
-	_, private := d.kept()
-	_, device := d.packed()
-	return schedule.WorkspacesOf(device, private)
-}
-
-// kept says where a thread has the lines that stages hand to each other, in bytes, and how many it has in all.
-func (d *Decided) kept() (at []int64, bytes int64) {
-	for _, h := range d.found.Workspaces {
-		at = append(at, bytes)
-		bytes += isa.Align(d.lines(h), 64)
-	}
-	return at, bytes
-}
-
-// lines is the size of what is kept of the rows of a block.
-func (d *Decided) lines(h nest.Workspace) int64 {
-	return d.rows * h.Step * int64(d.found.Buffer(h).Type().Size())
-}
-
-// packed says where the operands that are packed before have their panels, in bytes, and how many these take in all.
-func (d *Decided) packed() (at []int64, bytes int64) {
-	groups := d.groups()
-	for _, b := range d.blocks {
-		at = append(at, bytes)
-		if b.Pack.Right == tile.UpFront {
-			bytes += isa.Align(min(groups, b.Outer)*panelBytes(b), 64)
-		}
-	}
-	return at, bytes
 }
 
 // panelBytes is the size of the panels of one group.

@@ -114,7 +114,9 @@ func (b *Blocking) TilesDown() int64 {
 func (b *Blocking) Within() bool { return b.Split() && b.Cut.Fold < b.Cut.Block }
 
 // Several says whether there are so many partial sums that these are summed in groups.
-func (b *Blocking) Several() bool { return len(b.C.Reduction) == 1 && b.InnerFold() > b.Cut.Span() }
+func (b *Blocking) Several() bool {
+	return len(b.C.Reduction) == 1 && b.C.InnerReduction() > b.Cut.Span()
+}
 
 // OpenArea is how many vectors of unfinished sums of one kind a piece has, and openSums of all.
 func (b *Blocking) OpenArea() int64 { return b.Cut.Rows * b.Cut.Cols / int64(b.N) }
@@ -122,7 +124,7 @@ func (b *Blocking) OpenArea() int64 { return b.Cut.Rows * b.Cut.Cols / int64(b.N
 // OpenSums is how many vectors of unfinished sums there are, of all kinds.
 func (b *Blocking) OpenSums() int64 {
 	kinds := int64(1)
-	if b.Within() && b.InnerFold() > b.Cut.Block {
+	if b.Within() && b.C.InnerReduction() > b.Cut.Block {
 		kinds++
 	}
 	if b.Several() {
@@ -147,15 +149,7 @@ func (b *Blocking) IsLastOuter(i int) bool {
 }
 
 // Split says whether the fold runs in several parts, with the unfinished sums of a piece in memory between them.
-func (b *Blocking) Split() bool { return b.Cut.Fold < b.InnerFold() }
-
-// InnerFold is the extent of the innermost reduced dimension.
-func (b *Blocking) InnerFold() int64 {
-	if n := len(b.C.Reduction); n > 0 {
-		return b.C.Reduction[n-1].Extent
-	}
-	return 1
-}
+func (b *Blocking) Split() bool { return b.Cut.Fold < b.C.InnerReduction() }
 
 // Indices is how many pieces there are in all, as the indices of one region.
 func (b *Blocking) Indices() int64 {

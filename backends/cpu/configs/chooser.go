@@ -206,26 +206,21 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		return read(a, func(f *nest.Contraction) bool { return product.Fits(k, buffers, f) },
 			func(f *nest.Contraction) (blocking.Decided, error) { return blocking.Read(c.For, k, f, s) },
 			func(f *nest.Contraction, d blocking.Decided) Form {
-				b := blocking.New(c.For, k, f, d)
-				return Form{b.Memory().Workspaces(), func(u *unit.Unit, name string) (string, bool) {
-					return trees.WriteLeaves(u, name, product.Tree(k.Name, b), k, product.New(u, name, k, f, d)), true
-				}, func() (*tree.Func, error) { return trees.Verified(product.Tree(k.Name, b)) }}
+				return leaves(k, product.Tree(k.Name, blocking.New(c.For, k, f, d)), func(u *unit.Unit, name string) trees.Templates { return product.New(u, name, k, f, d) })
 			})
 	case schedule.LowPrecision:
 		return read(a, func(f *nest.LowPrecision) bool { return lowprecision.Fits(k, buffers, f) },
 			func(f *nest.LowPrecision) (blocking.Decided, error) { return blocking.ReadLowPrecision(c.For, k, f, s) },
 			func(f *nest.LowPrecision, d blocking.Decided) Form {
-				return vectors(lowprecision.Workspaces(c.For, k, buffers, f, d), func(u *unit.Unit, name string) writer { return lowprecision.New(u, name, k, f, d) })
+				n := lowprecision.New(c.For, k, buffers, f, d)
+				return leaves(k, n.Tree(), func(u *unit.Unit, name string) trees.Templates { return n.In(u, name) })
 			})
 	case schedule.Transformed:
 		return read(a, func(f *nest.Winograd) bool { return point.VectorKernel(k, buffers, f.Image) },
 			func(f *nest.Winograd) (winograd.Decided, error) { return winograd.Read(c.For, f, s) },
 			func(_ *nest.Winograd, d winograd.Decided) Form {
 				w := winograd.Of(c.For, k, d)
-				f := w.Tree(k.Name)
-				return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) {
-					return trees.WriteLeaves(u, name, f, k, w.Templates(u, name)), true
-				}, func() (*tree.Func, error) { return trees.Verified(f) }}
+				return leaves(k, w.Tree(k.Name), w.Templates)
 			})
 	case schedule.Scan:
 		return readScan(a, s)
@@ -241,12 +236,12 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 	return Form{}, fmt.Errorf("kernels of a CPU are not carried out by the algorithm %s", s.Algorithm)
 }
 
-// writer writes a kernel of some name.
-type writer interface{ Write() string }
-
-// vectors is a kernel that is written out for vectors and registers.
-func vectors(workspaces []schedule.Workspace, begin func(u *unit.Unit, name string) writer) Form {
-	return Form{Workspaces: workspaces, Write: func(u *unit.Unit, name string) (string, bool) { return begin(u, name).Write(), true }}
+// leaves is a kernel whose tree has leaves of some templates.
+func leaves(k *schedule.Kernel, f *tree.Func, templates func(u *unit.Unit, name string) trees.Templates) Form {
+	return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) {
+		return trees.WriteLeaves(u, name, f, k, templates(u, name)), true
+	},
+		func() (*tree.Func, error) { return trees.Verified(f) }}
 }
 
 // read reads a config of a kernel that has a form which is allowed, and that there is what writes.
@@ -308,7 +303,7 @@ func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Form
 	return read(a, func(*nest.BackToBack) bool { return true },
 		func(f *nest.BackToBack) (backtoback.Decided, error) { return backtoback.Read(c.For, a, f, stages) },
 		func(_ *nest.BackToBack, d backtoback.Decided) Form {
-			return vectors(d.Workspaces(), func(u *unit.Unit, name string) writer { return backtoback.New(u, name, a.Kernel, d) })
+			return leaves(a.Kernel, d.Tree(a.Kernel), func(u *unit.Unit, name string) trees.Templates { return backtoback.New(u, name, a.Kernel, &d) })
 		})
 }
 

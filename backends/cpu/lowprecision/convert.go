@@ -25,14 +25,6 @@ func (c *converter) define(name string, text func(name string) string) string {
 	return c.v.Define(name, func() string { return text(name) })
 }
 
-// kept is the type of elements as the instructions take them.
-func (c *converter) kept() scalar.DType {
-	if c.l.IsBytes() {
-		return scalar.UInt8
-	}
-	return scalar.UInt16
-}
-
 // one writes an element as the instructions take it.
 func (c *converter) one(element string) string {
 	switch {
@@ -59,14 +51,14 @@ func (c *converter) line() string {
 	}
 	return c.define("image_line", func(name string) string {
 		return fmt.Sprintf("TAPC_FN void %s(const %s *from, %s *to, int64_t n) {\n  int64_t x = 0;\n%s  for (; x < n; x++) to[x] = %s;\n}\n",
-			name, c.v.W.Stored(c.l.From), c.v.W.Type(c.kept()), quick, c.one("from[x]"))
+			name, c.v.W.Stored(c.l.From), c.v.W.Type(kept(c.l)), quick, c.one("from[x]"))
 	})
 }
 
 // places names the function that copies places which are neighbours, the values of each of them step apart, so that the values are
 // neighbours: squares of 16 by 16 are transposed.
 func (c *converter) places() string {
-	kept, d := c.v.W.Type(c.kept()), c.v.Of(c.kept(), 16)
+	kept, d := c.v.W.Type(kept(c.l)), c.v.Of(kept(c.l), 16)
 	square := fmt.Sprintf("%s square[256];\n        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);\n        %s", kept, c.line(),
 		d.Transpose(16, "square", "16", "to + x * values + y", "values"))
 	if c.l.From != scalar.Float32 && c.l.Flip() == 0 {
@@ -88,7 +80,7 @@ func (c *converter) transposed() string {
 
 // lines names the function that packs a block lane by lane.
 func (c *converter) lines() string {
-	stored, kept, line := c.v.W.Stored(c.l.From), c.v.W.Type(c.kept()), c.line()
+	stored, kept, line := c.v.W.Stored(c.l.From), c.v.W.Type(kept(c.l)), c.line()
 	return c.define("lines", func(name string) string {
 		return fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
   if (live < 16 || count < %d) __builtin_memset(to, 0, %d);

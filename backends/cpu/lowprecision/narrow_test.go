@@ -185,7 +185,7 @@ func TestNarrowProducts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !isNarrow(s) || !strings.Contains(src.C, "_choice(") {
+		if !isNarrow(s) || !strings.Contains(src.C, "int choice = ") {
 			t.Errorf("%s: it is not carried out as a product of narrow numbers", c.name)
 		}
 	}

@@ -172,7 +172,7 @@ func TestNarrowConvolutions(t *testing.T) {
 				}
 			}
 		}
-		if want := 1 + int(min(c.second, 1)); found != want || !standing || strings.Count(src.C, "_choice(void)") != want {
+		if want := 1 + int(min(c.second, 1)); found != want || !standing || strings.Count(src.C, "int choice = ") != want {
 			t.Errorf("%s: %d kernels are narrow convolutions, expected %d", c.name, found, want)
 		}
 		all.WriteString(strings.ReplaceAll(c.text(), "%", fmt.Sprintf("%%c%d_", i)))

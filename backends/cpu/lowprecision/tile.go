@@ -12,37 +12,6 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// registerTile is a row of the table of micro-kernels, and the size of the tiles of sums that it computes.
-type registerTile struct {
-	micro.Kernel
-	rows, cols int64
-}
-
-// registerTiles gives those that a kernel has functions for, the best first.
-func (n *Kernel) registerTiles() []registerTile {
-	var out []registerTile
-	for _, m := range micro.For(n.p.E.Target, n.n.Group) {
-		rows, cols := m.Tile(n.p.E.Target, n.p.Cut.TileRows, n.p.Cut.TileCols, n.n.Unpacked)
-		out = append(out, registerTile{m, rows, cols})
-	}
-	return out
-}
-
-// choice writes the function that says which of the tile's functions this processor can run.
-func (n *Kernel) choice() {
-	n.Open("\nstatic int %s_choice(void) {", n.p.Name)
-	last := len(n.tiles) - 1
-	if last > 0 {
-		n.Line("const unsigned has = TAPC_FEATURES;")
-		n.Line("(void)has;")
-	}
-	for i, t := range n.tiles[:last] {
-		n.guarded(t, func() { n.Line("if (has & %s) return %d; // %s", t.Feature, i, t.Name) })
-	}
-	n.Line("return %d;", last)
-	n.Close()
-}
-
 // define adds a text to the definitions before the kernels.
 func (n *Kernel) define(name, text string) { n.p.E.V.Define(name, func() string { return text }) }
 
@@ -51,7 +20,7 @@ func (n *Kernel) defineFile(file string) {
 	n.p.E.V.Define(file, func() string { return micro.Text(file) })
 }
 
-// functions writes those of all tiles, in all sizes, and the choice among them.
+// functions writes those of all tiles, in all sizes.
 func (n *Kernel) functions() {
 	for _, t := range n.tiles {
 		t.Kernel.Define(n.p.E.V, n.p.N)
@@ -65,32 +34,7 @@ func (n *Kernel) functions() {
 			})
 		})
 	}
-	n.choice()
 }
-
-// call writes the call of the function for the tile at i and j.
-func (t registerTile) call(n *Kernel) {
-	more := ""
-	switch {
-	case n.p.C.Transposed:
-		more = ", " + n.p.OpenPlace()
-	case n.parted():
-		more = fmt.Sprintf(", f, fn, open + ((i - i0) / %d * %d + (j - j0) / %d) * %d", t.rows, n.p.Cut.Cols/t.cols, t.cols, t.rows*t.cols)
-	}
-	if t.Form == micro.MatrixUnit {
-		n.Line("%s_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", n.p.Name, n.p.Coordinates(""),
-			more, t.rows, t.rows, t.cols, t.cols)
-		return
-	}
-	product.AtEdge(n.Text, "j", t.cols, n.p.C.Col.Extent, func(cols int64) {
-		product.AtEdge(n.Text, "i", t.rows, n.p.C.Row.Extent, func(rows int64) {
-			n.Line("%s_%s_%dx%d(a, w, b%s, i, j%s);", n.p.Name, t.Name, rows, cols, n.p.Coordinates(""), more)
-		})
-	})
-}
-
-// parted says whether the reduction runs in parts. Where rows are read in place, a part is a run of neighbours, in the tile's own function.
-func (n *Kernel) parted() bool { return n.p.Split() && !n.n.Unpacked }
 
 // open opens the function of a tile with a name, behind a line about it.
 func (n *Kernel) open(about, attribute, name, more string) {
@@ -106,9 +50,14 @@ func (n *Kernel) open(about, attribute, name, more string) {
 	case n.parted():
 		kept = ", int64_t f, int64_t fn, uint32_t *restrict open"
 	}
-	n.Open("static __attribute__((noinline)) %svoid %s_%s(const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j%s%s) {",
-		attribute, n.p.Name, name, n.p.Coordinates("int64_t "), kept, more)
+	left := "uint8_t *restrict a"
 	if n.n.Unpacked {
+		left = "void *restrict left"
+	}
+	n.Open("static __attribute__((noinline)) %svoid %s_%s(const %s, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j%s%s) {",
+		attribute, n.p.Name, name, left, n.p.Coordinates("int64_t "), kept, more)
+	if n.n.Unpacked {
+		n.Line("const uint8_t *const a = left;")
 		n.Line("(void)b, %s(void)i, (void)j;", n.p.Voids())
 	}
 }

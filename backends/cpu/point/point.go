@@ -66,37 +66,6 @@ func Follows(axes []Axis, v nest.View) []Axis {
 	return slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Step(v) == 0 })
 }
 
-// Group writes the number of the present index among those of the axes that a view follows; "" if it follows none.
-func Group(axes []Axis, v nest.View) string { return Index(Follows(axes, v)) }
-
-// Index writes the number of the present index among those of some axes, in row-major order; "" of none.
-func Index(axes []Axis) string {
-	text := ""
-	for _, a := range axes {
-		if text == "" {
-			text = a.Variable
-		} else {
-			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.Variable)
-		}
-	}
-	return text
-}
-
-// PlaceOf writes which place of some axes the number rest is, which is used up. What follows need not ask for all of it.
-func PlaceOf(t *cnest.Text, axes []Axis) {
-	for i, a := range slices.Backward(axes) {
-		if i == 0 {
-			t.Line("const int64_t %s = rest;", a.Variable)
-			t.Line("(void)%s;", a.Variable)
-			return
-		}
-		t.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
-		t.Line("(void)%s;", a.Variable)
-		t.Line("rest /= %d;", a.Extent)
-	}
-	t.Line("(void)rest;")
-}
-
 // Point writes the values of a kernel at a place of its axes, for the lanes of a vector along one of them.
 type Point struct {
 	V      *vector.Printer

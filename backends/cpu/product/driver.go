@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
+	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
@@ -39,19 +40,14 @@ func (p *Product) Constant(operand int) int {
 
 // Region says what the tasks of a region are called, and how many picoseconds each takes.
 func (p *Product) Region(loop *tree.For) (name, picoseconds string) {
-	last, n := "", loop.Trips()
-	tree.Walk(loop.Body, func(s tree.Stmt) {
-		if leaf, ok := s.(*tree.Leaf); ok {
-			last = leaf.Template
-		}
-	})
+	last, n := macrotile.LastLeaf(loop.Body), loop.Trips()
 	each := func(bytes int64) string { return unit.Each(float64(bytes)/unit.PackRate, n) }
 	switch {
 	case last == "rows":
 		return "pack_rows", each(p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes())
 	case last == "pad_row":
 		return "pad", each(p.C.Padded.Elements() * int64(p.D.Size()))
-	case last == "panel":
+	case strings.HasSuffix(last, "panel"):
 		return "pack", unit.Each(float64(p.Length*tile.PanelBytes)/unit.PackRate, 1)
 	case strings.HasPrefix(last, "join"):
 		return "join", unit.Each(float64(blocking.GroupBytes(p.Blocking, p.Cut))/unit.PackRate, p.Indices())
@@ -76,13 +72,6 @@ func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, c *nest.Co
 // Of prepares a contraction, all but where it reads its operands.
 func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *Product {
 	return &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: blocking.New(e.Target, k, c, d)}
-}
-
-// Reserve finds the address of the workspace of threads, if the product has one.
-func (p *Product) Reserve(m blocking.Memory) {
-	if p.memory = m; m.Private > 0 {
-		p.thread = p.E.Private(m.Private)
-	}
 }
 
 // Templates writes the functions of the leaves of the product's tree.

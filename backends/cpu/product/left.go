@@ -6,24 +6,7 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/passes/tile"
 )
-
-// DeclareWorkspace declares what a thread has for itself; unfinished sums, of a type of some size, are on the stack or not.
-func (p *Product) DeclareWorkspace(align, typ string, size int64) {
-	m := p.memory
-	if m.Private > 0 {
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.thread, point.Number(m.Private))
-	}
-	switch {
-	case m.Sums == 0:
-	case m.Sums > tile.MaxSums:
-		p.Line("%s *const open = (%s *)(own + %d); // unfinished sums", typ, typ, m.Open)
-	default:
-		p.E.Stack(m.Sums)
-		p.Line("%s%s open[%d]; // unfinished sums", align, typ, m.Sums/size)
-	}
-}
 
 // rows packs the rows of the left operand into panels, and finds those of a tile.
 type rows struct {

@@ -2,13 +2,10 @@ package product
 
 import (
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // columns packs the columns of the right operand into panels.
@@ -24,20 +21,15 @@ func columnsOf(p *Product) columns {
 	return columns{p.Text, p, p.C.Views[p.C.Right], p.E.W.Stored(p.D)}
 }
 
-// foldRange writes the arguments of a panel's function that say which values of the reduction it packs, if it packs some at a time.
-func (c columns) foldRange(from, to string) string {
-	if !c.p.Partly() {
-		return ""
-	}
-	return fmt.Sprintf(", %s, %s", from, to)
-}
-
 // function writes the function that packs one panel of the right operand: the columns from j on.
 func (c columns) function() {
 	buffer := c.p.K.Operands[c.p.C.Right].Buffer
 	c.p.E.Raw(buffer)
-	c.Open("\nstatic void %s_panel(void *const *b%s, int64_t j%s, %s *to) {", c.p.Name, c.p.Coordinates("int64_t "),
-		c.foldRange("int64_t first", "int64_t last"), c.stored)
+	some := ""
+	if c.p.Partly() { // values of the reduction at a time
+		some = ", int64_t first, int64_t last"
+	}
+	c.Open("\nstatic void %s_panel(void *const *b%s, int64_t j%s, %s *to) {", c.p.Name, c.p.Coordinates("int64_t "), some, c.stored)
 	c.Line("const %s *right = b[%d]; // %s", c.stored, c.p.E.Slot(buffer), c.p.K.Operands[c.p.C.Right].Name)
 	c.Line("%s(void)j;", c.p.Voids())
 	c.Line("const %s *from = right + %s;", c.stored, point.OffsetText(point.Start(c.p.K, c.view), append(c.p.Groups(), point.Axis{Dim: c.p.C.Col, Variable: "j"}), c.view))
@@ -48,32 +40,6 @@ func (c columns) function() {
 	at := "from" + reducedLoops(c.Text, outer, c.view)[0]
 	AtEdge(c.Text, "j", c.p.Panel, c.p.C.Col.Extent, func(columns int64) { c.panel(at, columns, length) })
 	c.Close(len(outer) + 1)
-}
-
-// PackTask writes the function with which a thread packs some panels of the right operand.
-func (p *Product) PackTask() {
-	c := columnsOf(p)
-	unit.Task(c.Text, "", fmt.Sprintf("%s_pack", c.p.Name), "tapc_part")
-	c.Line("const int64_t across = (part->columns + %d) / %d;", c.p.Panel-1, c.p.Panel)
-	into := "panel * " + point.Number(c.p.Length*c.p.Panel)
-	if c.p.Partly() {
-		n := c.p.Target.Copies().Rows
-		c.Open("for (int64_t from = 0; from < %d; from += %d) {", c.p.Length, n)
-		c.Line("const int64_t to = from + %d < %d ? from + %d : %d;", n, c.p.Length, n, c.p.Length)
-		into += fmt.Sprintf(" + from * %d", c.p.Panel)
-	}
-	c.Open("for (int64_t panel = begin; panel < end; panel++) {")
-	c.Line("const int64_t j = part->column + panel %% across * %d;", c.p.Panel)
-	groups := c.p.Groups()
-	c.Line("int64_t rest = panel / across + part->group;")
-	point.PlaceOf(c.Text, groups)
-	for _, a := range c.p.Batch[len(groups):] {
-		c.Line("const int64_t %s = 0;", a.Variable)
-	}
-	c.Line("%s_panel(b%s, j%s, (%s *)b[%d] + %s);", c.p.Name, c.p.Coordinates(""), c.foldRange("from", "to"), c.stored, c.p.Slot, into)
-	if c.Close(2); c.p.Partly() {
-		c.Close()
-	}
 }
 
 // panel writes the loop over the innermost dimension of the reduction for one panel with some live columns.
@@ -121,24 +87,4 @@ func (c columns) row(live int64) {
 			c.Line("*(%s *)(to + %d) = %s;", t, x, c.p.E.V.Of(c.p.D, c.p.N).Gather(from, point.Number(across), fmt.Sprint(here)))
 		}
 	}
-}
-
-// tile writes where the columns of a tile of products back to back are, from the present run of the reduction on.
-func (c columns) tile() string {
-	if c.p.Pack.Right == tile.Unpacked {
-		return "right + " + point.OffsetText(point.Start(c.p.K, c.view), append(slices.Clone(c.p.Batch), point.Axis{Dim: c.p.C.Col, Variable: "j"}), c.view) +
-			c.p.runOffset(c.p.innerStep(c.view))
-	}
-	panel := fmt.Sprintf("j / %d", c.p.Panel)
-	if group := c.p.Group(c.p.C.Right); group != "" {
-		if c.p.Pack.Right == tile.UpFront {
-			group += " - part->group"
-		}
-		panel = fmt.Sprintf("((%s) * %d + %s)", group, c.p.PanelsOf(c.p.C.Col.Extent), panel)
-	}
-	text := fmt.Sprintf("right + %s * %s", panel, point.Number(c.p.Length*c.p.Panel))
-	if c.p.Cut.TileCols < c.p.Panel {
-		text += fmt.Sprintf(" + j %% %d", c.p.Panel)
-	}
-	return text + c.p.runOffset(c.p.Panel)
 }

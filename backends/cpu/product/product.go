@@ -1,5 +1,5 @@
-// Package product writes contractions as products of matrices: loops over macro-tiles, packing, register tiles, and what is done with sums. It must not
-// import backends/cpu. Read next: product.go, macrotile.go, tile.go.
+// Package product makes the trees of contractions as products of matrices, and writes the templates of their leaves: packing, register tiles, and what is done with sums. It must not
+// import backends/cpu. Read next: product.go, tree.go, tile.go.
 package product
 
 import (
@@ -26,21 +26,8 @@ type Product struct {
 	Seldom *nest.Seldom // what some results are computed from besides, or nil
 	Sums   int64        // if it is not 0, tiles leave their sums in memory, in rows so far apart
 	*blocking.Blocking
-	Storage
-}
-
-// Storage is where the operands of a contraction are read.
-type Storage struct {
-	Slot   int // of the panels
-	left   int // of the left operand in panels of rows
-	thread int // of the workspace of threads, if it has one
-	memory blocking.Memory
-}
-
-// Place is a place in a slot's memory, in bytes.
-type Place struct {
-	Slot int
-	At   int64
+	Slot int // of the right operand in panels, if that is constant
+	left int // of the left operand in panels of rows
 }
 
 // Places gives the axes of the kernel's results.
@@ -64,19 +51,6 @@ func (p *Product) Voids() string { return point.Voids(p.Batch) }
 
 // Threads says whether several threads do the tasks.
 func (p *Product) Threads() bool { return p.Cut.Thread }
-
-// EachPiece writes how many nanoseconds a piece takes, at so many operations in one for each lane.
-func (p *Product) EachPiece(rate float64) string {
-	return unit.Each(p.E.Nanoseconds(p.K, rate*float64(p.N)), p.Indices())
-}
-
-// Parallel writes the region of n calls of a function, with the nanoseconds that each takes.
-func (p *Product) Parallel(n, function, each string) {
-	unit.Region(p.Text, p.Cut.Thread, n, each, fmt.Sprintf("%s_%s", p.Name, function), "&part")
-}
-
-// Group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
-func (p *Product) Group(operand int) string { return point.Group(p.Batch, p.C.Views[operand]) }
 
 // element is the C type of one number in the computation, and sumType of a vector of them.
 func (p *Product) element() string { return p.E.W.Type(p.VectorType()) }

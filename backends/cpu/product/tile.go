@@ -81,7 +81,7 @@ func (t *registerTile) expect() {
 	}
 	for _, i := range blocking.Expected(p.Blocking, p.E.Buffers, touched) {
 		o, v := p.K.Operands[i], p.C.Views[i]
-		t.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.InnerFold())}[p.Split()])
+		t.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.C.InnerReduction())}[p.Split()])
 		t.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.E.W.Stored(o.Type()), p.E.W.Stored(o.Type()), p.E.Slot(o.Buffer), point.OffsetText(point.Start(p.K, v), at, v), o.Name)
 		t.Open("for (int r = 0; r < %d; r++) {", count)
 		t.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, tile.PanelBytes/o.Type().Size(), point.Number(apart.Step(v)),
@@ -102,7 +102,7 @@ func (t *registerTile) each(operation string) {
 // resume writes how a tile goes on with the sums of the parts of the reduction before this one.
 func (t *registerTile) resume() {
 	p, behind := t.p, int64(0)
-	if p.Within() && p.InnerFold() > p.Cut.Block {
+	if p.Within() && p.C.InnerReduction() > p.Cut.Block {
 		behind += p.OpenArea()
 		t.Line("%s *sums = open + %d;", t.sums.Type, behind)
 	}
@@ -125,16 +125,16 @@ func (t *registerTile) resume() {
 // unfinished keeps the sums of a tile if this is not the last part of the reduction.
 func (t *registerTile) unfinished() {
 	p := t.p
-	last, kept := fmt.Sprintf("f + fn == %d", p.InnerFold()), "open"
+	last, kept := fmt.Sprintf("f + fn == %d", p.C.InnerReduction()), "open"
 	keep := func(to string) {
 		t.each(to + "[x] = s[x]")
 		t.Line("return;")
 		t.Close()
 	}
 	if p.Within() {
-		t.Open("if (f + fn < %d && (f + fn) %% %d != 0) {", p.InnerFold(), p.Cut.Block)
+		t.Open("if (f + fn < %d && (f + fn) %% %d != 0) {", p.C.InnerReduction(), p.Cut.Block)
 		keep("open")
-		if p.InnerFold() <= p.Cut.Block {
+		if p.C.InnerReduction() <= p.Cut.Block {
 			return
 		}
 		kept = "sums"
@@ -191,7 +191,7 @@ func (t *registerTile) reduction() {
 func (t *registerTile) blocks(several bool, names [2]string) {
 	p, length := t.p, t.p.Cut.Fold
 	count := fmt.Sprint(length)
-	fixed := !p.Split() || p.InnerFold()%length == 0
+	fixed := !p.Split() || p.C.InnerReduction()%length == 0
 	if !fixed {
 		count = "fn"
 	}

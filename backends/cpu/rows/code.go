@@ -31,17 +31,15 @@ type known struct {
 	part          *[2]int64 // of the lanes that the code is for, or nil
 }
 
-// newCode begins the tree of a kernel.
-func newCode(r *Kernel, f *tree.Func) *code {
+// newCode begins statements of a kernel, with names that these have.
+func newCode(r *Kernel, n *tree.Names, list *[]tree.Stmt) *code {
 	dims := append(append(slices.Clone(r.Outer), r.reduced...), r.lane)
 	for l := range r.k.Loops {
 		if r.gathered[l] {
 			dims = append(dims, loopOf(r, l))
 		}
 	}
-	c := &code{Builder: builder.New(new(tree.Names), r.k, r.r.Views, dims), r: r, list: &f.Body, jam: r.decided.jam, keeps: map[int]builder.Access{}}
-	f.Operands = c.Operands()
-	return c
+	return &code{Builder: builder.New(n, r.k, r.r.Views, dims), r: r, list: list, jam: r.decided.jam, keeps: map[int]builder.Access{}}
 }
 
 // loopOf is the dimension of one loop.

@@ -9,7 +9,8 @@ import (
 // Tree makes the tree of the whole kernel.
 func (r *Kernel) Tree(name string) *tree.Func {
 	f := &tree.Func{Name: name}
-	c := newCode(r, f)
+	c := newCode(r, new(tree.Names), &f.Body)
+	f.Operands = c.Operands()
 	if part := r.decided.part; part > 0 {
 		partialOf(r).of(part).tasks(c)
 		return f
@@ -35,12 +36,25 @@ func (r *Kernel) Tree(name string) *tree.Func {
 	return f
 }
 
-// Cell makes what a row computes as the innermost body of loops along the outer dimensions.
-func (r *Kernel) Cell(name string) *tree.Func {
-	f := &tree.Func{Name: name}
-	c := newCode(r, f)
-	c.loop("task", tree.Const(0), tree.Const(1), 1, tree.Thread, func(*tree.Index) { c.along(r.Outer, c.cell) })
-	return f
+// Line makes what a row computes, at indices of the outer dimensions. Operands that own gives memories for are read and written there: at a row of
+// these. The others are given.
+func (r *Kernel) Line(n *tree.Names, at []*tree.Index, row *tree.Index, own func(operand int) *tree.Memory) (operands []*tree.Memory, body []tree.Stmt) {
+	c := newCode(r, n, &body)
+	for i, m := range c.Operands() {
+		block := own(i)
+		if block == nil {
+			operands = append(operands, m)
+			continue
+		}
+		c.Elements[i] = func() tree.Access {
+			return tree.Access{Memory: block, At: []*tree.Index{row, c.at(r.lane)}[:len(block.Dims)]}
+		}
+	}
+	for i, d := range r.Outer {
+		c.move(d, at[i])
+	}
+	c.cell()
+	return operands, body
 }
 
 // region makes tasks, which threads carry out or one.

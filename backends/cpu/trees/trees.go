@@ -67,7 +67,13 @@ func Verified(f *tree.Func) (*tree.Func, error) { return f, tree.Verify(f, limit
 
 // Workspaces says what a kernel has for itself: the memory of a thread that its tree declares, and that of all of them.
 func Workspaces(f *tree.Func) []schedule.Workspace {
-	return schedule.WorkspacesOf(bytesOf(f.Body, tree.Workspace), bytesOf(f.Body, tree.Private))
+	private := int64(0)
+	tree.Walk(f.Body, func(s tree.Stmt) {
+		if loop, ok := s.(*tree.For); ok && loop.Bind == tree.Thread {
+			private = max(private, bytesOf(loop.Body, tree.Private))
+		}
+	})
+	return schedule.WorkspacesOf(end(f), private)
 }
 
 // printer writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
@@ -80,6 +86,7 @@ type printer struct {
 	stream  bool // some results went past the caches
 	kernel
 	outside []*tree.Var // of the loops around regions
+	table   string      // of addresses, that templates are given
 }
 
 // kernel is a kernel that is written by a tree.
@@ -140,23 +147,6 @@ func WriteRows(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel, la
 		}
 		return e.Nanoseconds(k, unit.VectorRate*float64(lanes))
 	})
-}
-
-// Function writes the innermost body of some loops of a tree as a function, which has their variables as parameters.
-func Function(e *unit.Unit, t *cnest.Text, name string, f *tree.Func, loops int, k *schedule.Kernel) {
-	e.Refuse(tree.Verify(f, limits))
-	p := newPrinter(e, t)
-	body, parameters := f.Body[0].(*tree.For).Body, ""
-	for range loops {
-		loop := body[0].(*tree.For)
-		parameters += ", int64_t " + loop.Var.Name
-		body = loop.Body
-	}
-	p.Open("\nTAPC_FN void %s(void *const *b%s) {", name, parameters)
-	point.Pointers(p.Text, p.e, k, p.survey(body))
-	p.Line("(void)b%s;", strings.ReplaceAll(parameters, "int64_t ", "(void)"))
-	p.List(body)
-	p.Close()
 }
 
 // WriteLeaves writes a kernel whose tree has leaves.
@@ -248,14 +238,14 @@ func (p *printer) calls(calls *cnest.Text, body []tree.Stmt, region func(loop *t
 // region writes the function with which a thread carries out some tasks of a loop. Its context is the table of addresses or, inside of loops, that and where these stand.
 func (p *printer) region(name string, loop *tree.For) {
 	if len(p.outside) == 0 {
-		unit.Task(p.Text, "", name, "")
+		unit.Task(p.Text, name, "")
 	} else {
 		var at []string
 		for _, v := range p.outside {
 			at = append(at, v.Name)
 		}
 		p.Line("\ntypedef struct { void *const *b; int64_t %s; } %s_part;", strings.Join(at, ", "), name)
-		unit.Task(p.Text, "", name, name+"_part")
+		unit.Task(p.Text, name, name+"_part")
 		for _, v := range at {
 			p.Line("const int64_t %s = part->%s;", v, v)
 			p.Line("(void)%s;", v)
@@ -276,7 +266,12 @@ func (p *printer) region(name string, loop *tree.For) {
 			p.Line("int64_t %s = -1;", once.Last.Name)
 		}
 	}
+	p.ownTable(loop.Body)
 	v := loop.Var.Name
+	choice := choiceIn(loop.Body)
+	if choice != nil {
+		p.begin(choice)
+	}
 	if loop.Together {
 		inner := loop.Body[0].(*tree.For)
 		x := inner.Var.Name
@@ -289,6 +284,9 @@ func (p *printer) region(name string, loop *tree.For) {
 	p.Open("for (int64_t %s = begin; %s < end; %s++) {", v, v, v)
 	p.List(loop.Body)
 	p.Close()
+	if choice != nil {
+		p.around(choice, func(c tree.Case) string { return c.End })
+	}
 	if p.stream {
 		p.Line("tapc_fence();")
 		p.stream = false
@@ -296,11 +294,79 @@ func (p *printer) region(name string, loop *tree.For) {
 	p.Close()
 }
 
+// ownTable makes a table of its own for a thread whose templates find memories of its own as operands: behind those of all threads.
+func (p *printer) ownTable(body []tree.Stmt) {
+	p.table = "b"
+	own := 0
+	tree.Walk(body, func(s tree.Stmt) {
+		if _, ok := s.(*tree.Hold); ok {
+			own++
+		}
+	})
+	if own > 0 {
+		p.table = "table"
+		p.Line("void *table[%d];", p.e.Table.First+own)
+		p.Line("__builtin_memcpy(table, b, %d * sizeof *b);", p.e.Table.First)
+	}
+}
+
+// begin asks which case of a choice the processor is for, and has a thread begin what that needs around all of its tasks; end ends that.
+func (p *printer) begin(s *tree.Choose) {
+	last := len(s.Cases) - 1
+	p.Line("const unsigned has = %s;", map[bool]string{true: "TAPC_FEATURES", false: "0"}[last > 0])
+	p.Line("(void)has;")
+	p.Line("int choice = %d;", last)
+	for i, c := range slices.Backward(s.Cases[:last]) {
+		p.known(c, func() { p.Line("if (has & %s) choice = %d; // %s", c.Feature, i, c.Name) })
+	}
+	p.around(s, func(c tree.Case) string { return c.Begin })
+}
+
+func (p *printer) around(s *tree.Choose, call func(c tree.Case) string) {
+	for i, c := range s.Cases {
+		if call(c) != "" {
+			p.known(c, func() { p.Line("if (choice == %d) %s;", i, call(c)) })
+		}
+	}
+}
+
+// known writes what needs a compiler that knows the instructions of a case.
+func (p *printer) known(c tree.Case, write func()) {
+	if c.Known == "" {
+		write()
+		return
+	}
+	p.Line("#if %s", c.Known)
+	write()
+	p.Line("#endif")
+}
+
+// choose writes the body of each case.
+func (p *printer) choose(s *tree.Choose) {
+	for i, c := range s.Cases {
+		p.known(c, func() {
+			p.Open("if (choice == %d) {", i)
+			p.List(c.Body)
+			p.Close()
+		})
+	}
+}
+
+// choiceIn finds the choice of tasks, nil if they have none.
+func choiceIn(body []tree.Stmt) (out *tree.Choose) {
+	tree.Walk(body, func(s tree.Stmt) {
+		if c, ok := s.(*tree.Choose); ok {
+			out = c
+		}
+	})
+	return out
+}
+
 // pointers declares the pointers of what all tasks have together: workspaces, and constants that were packed.
 func (p *printer) pointers() {
 	slot, at := 0, int64(0)
 	if all := bytesOf(p.f.Body, tree.Workspace); all > 0 {
-		slot = p.e.Scratch(p.end())
+		slot = p.e.Scratch(end(p.f))
 	}
 	for _, s := range p.f.Body {
 		d, ok := s.(*tree.Declare)
@@ -333,8 +399,8 @@ func (p *printer) used(m *tree.Memory) bool {
 }
 
 // end is where the last workspace ends.
-func (p *printer) end() (bytes int64) {
-	tree.Walk(p.f.Body, func(s tree.Stmt) {
+func end(f *tree.Func) (bytes int64) {
+	tree.Walk(f.Body, func(s tree.Stmt) {
 		if d, ok := s.(*tree.Declare); ok && d.Memory.Scope == tree.Workspace && d.Memory.Of == nil {
 			bytes = isa.Align(bytes, 64) + d.Memory.Bytes()
 		}
@@ -435,6 +501,11 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.dot(s)
 	case *tree.Leaf:
 		p.leaf(s)
+	case *tree.Hold:
+		m := s.Memory
+		p.Line("table[%d] = (void *)((uintptr_t)%s + (uintptr_t)(%s) * %d);", p.e.Table.First+m.Operand, m.Name, s.Address(), m.Type.Size())
+	case *tree.Choose:
+		p.choose(s)
 	case *tree.Combine:
 		p.combine(s)
 	case *tree.Copy:
@@ -462,10 +533,12 @@ func (p *printer) declare(m *tree.Memory) {
 		p.private += isa.Align(m.Bytes(), 64)
 	case m.Lanes > 0:
 		p.Line("%s %s[%d];", p.element(m), m.Name, m.Elements()/m.Lanes)
-	case p.templates != nil: // templates move whole vectors
-		p.Line("_Alignas(64) %s %s[%d];", p.Element(m), m.Name, m.Elements())
 	default:
-		p.Line("%s %s[%d];", p.Element(m), m.Name, m.Elements())
+		align := ""
+		if p.templates != nil { // templates move whole vectors
+			align = "_Alignas(64) "
+		}
+		p.Line("%s%s %s[%d];", align, p.Element(m), m.Name, m.Elements())
 		if !p.read[m] {
 			p.Line("(void)%s;", m.Name) // what would read it does so for points that there are none of
 		}
@@ -507,7 +580,7 @@ func (p *printer) leaf(s *tree.Leaf) {
 		case a.Number != nil:
 			args = append(args, a.Number.String())
 		default:
-			args = append(args, "b")
+			args = append(args, p.table)
 		}
 	}
 	name := s.Template

@@ -35,7 +35,7 @@ func (p *printer) compute(s *tree.Map) {
 	}
 	step := p.stride(s.Dst)
 	if m.Lanes == 0 && step == 0 && x.Uniform {
-		if m.Scope == tree.Global {
+		if m.Scope == tree.Global || m.Scope == tree.Private {
 			x.Text = p.e.W.Store(m.Type, x.Text)
 		}
 		p.Line("%s = %s;", p.lvalue(s.Dst), x.Text)

@@ -130,7 +130,8 @@ type table struct {
 	Places []string             // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
 	Used   []int                // slots that the kernel which is being written uses, in the order of its own table b
 	Asked  []Ask                // what it asked for
-	Held   map[ir.NodeID]int    // indices in the kernel's table of what it holds in scratch memory for itself
+	Own    map[ir.NodeID]int    // indices in the kernel's table of what each thread holds for itself
+	First  int                  // of these
 	stated []schedule.Workspace // of the kernel that is being written
 	beyond error                // what a kernel uses that was not stated
 
@@ -165,16 +166,24 @@ func (u *Unit) Raw(buffer ir.NodeID) {
 
 // Slot gives the place of a buffer's address in the table b of the kernel that is being written.
 func (u *Unit) Slot(buffer ir.NodeID) int {
-	if at, ok := u.Table.Held[buffer]; ok {
+	if at, ok := u.Table.Own[buffer]; ok {
 		return at
 	}
 	u.asks(func(other func(ir.NodeID) ir.NodeID) { u.Slot(other(buffer)) })
 	return u.use(u.Slots[buffer])
 }
 
-// Holds says whether the kernel that is being written has a buffer in scratch memory for itself.
+// Hold gives buffers that each thread has for itself places in the kernel's table, which is complete: behind all others.
+func (u *Unit) Hold(buffers ...ir.NodeID) {
+	u.Table.Own, u.Table.First = map[ir.NodeID]int{}, len(u.Table.Used)
+	for i, b := range buffers {
+		u.Table.Own[b] = u.Table.First + i
+	}
+}
+
+// Holds says whether the kernel that is being written has a buffer that each thread holds for itself.
 func (u *Unit) Holds(buffer ir.NodeID) bool {
-	_, ok := u.Table.Held[buffer]
+	_, ok := u.Table.Own[buffer]
 	return ok
 }
 
@@ -286,13 +295,10 @@ func (u *Unit) Transfer(t *schedule.Transfer) string {
 	return "  " + text
 }
 
-// Task opens the function with which a thread computes some indices of a region, behind a line about it if there is one: its context is the
-// table b of the kernel's addresses, or a part, of a type, that has it.
-func Task(t *cnest.Text, about, name, part string) {
+// Task opens the function with which a thread computes some indices of a region: its context is the table b of the kernel's addresses, or a part, of a type,
+// that has it.
+func Task(t *cnest.Text, name, part string) {
 	t.Line("")
-	if about != "" {
-		t.Line("// %s", about)
-	}
 	t.Open("static void %s(void *ctx, int64_t begin, int64_t end, int worker) {", name)
 	if part == "" {
 		t.Line("void *const *b = ctx;")

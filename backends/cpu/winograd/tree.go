@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -246,7 +247,7 @@ func (p *piece) multiply() tree.Stmt {
 	return p.d.Loop(tree.Serial, "point", tree.Const(0), tree.Const(p.d.w.Points()), 1, func(at *tree.Index) []tree.Stmt {
 		return []tree.Stmt{p.d.Loop(tree.Serial, "j", p.o.From, p.o.To, c.TileCols, func(j *tree.Index) []tree.Stmt {
 			return []tree.Stmt{p.d.Loop(tree.Serial, "i", tree.Const(0), p.n, c.TileRows, func(i *tree.Index) []tree.Stmt {
-				return tree.AtEdge(j, c.TileCols, p.d.w.Out.Extent, func(cols int64) []tree.Stmt {
+				return macrotile.AtEdge(j, c.TileCols, p.d.w.Out.Extent, func(cols int64) []tree.Stmt {
 					channels := tree.All(panel)
 					if c.TileCols < panel {
 						channels = tree.Some(j.Mod(panel), c.TileCols)
@@ -282,7 +283,7 @@ func (p *piece) results(first *tree.Index) []tree.Stmt {
 			return []tree.Stmt{p.d.Loop(tree.Serial, "o", p.o.From, p.o.To, p.d.lanes, func(o *tree.Index) []tree.Stmt {
 				square := tree.NewMemory(p.d.Fresh("square"), scalar.Float32, tree.Registers, 0, size, size, p.d.lanes)
 				square.Lanes = p.d.lanes
-				return append([]tree.Stmt{&tree.Declare{Memory: square}}, tree.AtEdge(o, p.d.lanes, p.d.w.Out.Extent, func(n int64) []tree.Stmt {
+				return append([]tree.Stmt{&tree.Declare{Memory: square}}, macrotile.AtEdge(o, p.d.lanes, p.d.w.Out.Extent, func(n int64) []tree.Stmt {
 					from := tree.BoxOf(square, tree.All(size), tree.All(size), tree.All(p.d.lanes))
 					high, wide := p.upTo(y, size, p.y, p.d.w.Down.Extent), p.upTo(x, size, p.x, p.d.w.Across.Extent)
 					return []tree.Stmt{p.back(number, o, tree.Const(n), from, size),
@@ -312,7 +313,7 @@ func (p *piece) resultsInRows(first *tree.Index) []tree.Stmt {
 					if p.d.blocksAcross() > 1 && p.d.block.across*size%p.d.lanes != 0 {
 						return finish(x.Plus(p.d.lanes).Min(p.x.To).Minus(x))
 					}
-					return tree.AtEdge(x, p.d.lanes, p.d.w.Across.Extent, func(n int64) []tree.Stmt { return finish(tree.Const(n)) })
+					return macrotile.AtEdge(x, p.d.lanes, p.d.w.Across.Extent, func(n int64) []tree.Stmt { return finish(tree.Const(n)) })
 				})}
 			})}
 		})}

@@ -1,0 +1,219 @@
+// Package macrotile makes what the trees of products have alike: operands in the dimensions of a contraction, regions of tasks, each of which has a
+// macro-tile, and the loops over its register tiles. It must not import backends/cpu. Read next: driver.go, task.go, then backends/cpu/product, which makes whole trees.
+package macrotile
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/blocking"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Driver makes the tree of a contraction.
+type Driver struct {
+	*blocking.Blocking
+	*tree.Names
+	Operands []*tree.Memory
+	Left     *tree.Memory         // what register tiles read: an operand, its panels, a copy of it
+	Prefix   string               // of the names of templates
+	Own      map[int]*tree.Memory // operands that a task has for itself: its rows, and what each has in line
+	First    *tree.Index          // of these rows
+	copied   *tree.Memory         // the copy of the left operand with zeros around
+}
+
+// New makes the memories of operands.
+func New(names *tree.Names, b *blocking.Blocking) *Driver {
+	d := &Driver{Blocking: b, Names: names}
+	for i := range b.K.Operands {
+		d.Operands = append(d.Operands, d.operand(i))
+	}
+	d.Left = d.Operands[b.C.Left]
+	return d
+}
+
+// Call makes a leaf of a template.
+func (d *Driver) Call(template string, writes, reads []tree.Box, args ...tree.Argument) tree.Stmt {
+	return tree.Call(d.Prefix+template, writes, reads, args...)
+}
+
+// Rounds makes the loop over so many of an extent at a time, if these are not all. What is left behind whole rounds has statements of its own.
+func (d *Driver) Rounds(name string, extent, step int64, body func(first *tree.Index, count int64) []tree.Stmt) []tree.Stmt {
+	full := extent / step * step
+	if step >= extent {
+		return body(tree.Const(0), extent)
+	}
+	out := []tree.Stmt{d.Loop(tree.Serial, name, tree.Const(0), tree.Const(full), step, func(at *tree.Index) []tree.Stmt { return body(at, step) })}
+	if full < extent {
+		out = append(out, body(tree.Const(full), extent-full)...)
+	}
+	return out
+}
+
+// dims are the dimensions of an operand: of the batch, of rows, of columns and of the reduction. A window moves along each loop by itself.
+func (d *Driver) dims(i int) (out []nest.Dim) {
+	for _, a := range d.Batch {
+		out = append(out, a.Dim)
+	}
+	col, reduction := []nest.Dim{d.C.Col}, d.C.Reduction
+	if d.C.Window != nil && i == d.C.Right {
+		col, reduction = d.loops(col), d.loops(reduction)
+	}
+	return slices.Concat(out, []nest.Dim{d.C.Row}, col, reduction)
+}
+
+// loops gives the loops of dimensions, each a dimension.
+func (d *Driver) loops(dims []nest.Dim) (out []nest.Dim) {
+	for _, x := range dims {
+		for _, l := range x.Loops {
+			out = append(out, nest.Dim{Loops: []int{l}, Extent: d.K.Loops[l].Extent()})
+		}
+	}
+	return out
+}
+
+func (d *Driver) operand(i int) *tree.Memory {
+	o, v := d.K.Operands[i], d.C.Views[i]
+	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Operand: i, Written: o.Mode == schedule.Write, Base: point.Start(d.K, v)}
+	if d.C.Padded != nil && i == d.C.Left { // what is copied of it
+		m.Base = 0
+		for _, x := range d.C.Padded.Dims {
+			m.Dims = append(m.Dims, tree.Dim{Start: d.C.Padded.Live.Start[x.Dim], End: d.C.Padded.Live.End[x.Dim], Stride: 1})
+		}
+		return m
+	}
+	m.Dims = d.strides(i)
+	return m
+}
+
+// strides are how an operand moves along its dimensions.
+func (d *Driver) strides(i int) (out []tree.Dim) {
+	for _, x := range d.dims(i) {
+		out = append(out, tree.Dim{End: x.Extent, Stride: x.Step(d.C.Views[i])})
+	}
+	return out
+}
+
+// Padded declares the copy of the left operand with zeros around, of elements of a type, and that in the dimensions of the contraction.
+func (d *Driver) Padded(t scalar.DType) []tree.Stmt {
+	rows := int64(1) // places of all but the two innermost dimensions
+	for _, x := range d.C.Padded.Dims[:len(d.C.Padded.Dims)-2] {
+		rows *= x.Extent()
+	}
+	d.copied = tree.Stored(d.Fresh("copied"), t, tree.Workspace, rows, d.C.Padded.Elements()/rows)
+	d.Left = &tree.Memory{Name: d.Fresh("left"), Type: t, Scope: tree.Workspace, Operand: -1, Base: point.Start(d.K, d.C.Views[d.C.Left]), Of: d.copied, Packed: true, Dims: d.strides(d.C.Left)}
+	return []tree.Stmt{&tree.Declare{Memory: d.copied}, &tree.Declare{Memory: d.Left}}
+}
+
+// Pad is the region that copies the left operand, which may read others besides.
+func (d *Driver) Pad(besides ...tree.Box) tree.Stmt {
+	return d.Loop(tree.Thread, "row", tree.Const(0), tree.Const(d.copied.Dims[0].End), 1, func(row *tree.Index) []tree.Stmt {
+		to, from := tree.BoxOf(d.copied, tree.Only(row), tree.All(d.copied.Dims[1].End)), Whole(d.Operands[d.C.Left])
+		return []tree.Stmt{d.Call("pad_row", []tree.Box{to}, append([]tree.Box{from}, besides...), tree.Argument{}, tree.Number(row), to.Address())}
+	})
+}
+
+// BatchOf names the coordinates of the batch for the number of a place among those of some of its axes; of the others, they are 0.
+func (d *Driver) BatchOf(body *[]tree.Stmt, rest *tree.Index, axes []point.Axis) []*tree.Index {
+	out := make([]*tree.Index, len(d.Batch))
+	for i, a := range slices.Backward(d.Batch) {
+		at := slices.IndexFunc(axes, func(x point.Axis) bool { return x.Variable == a.Variable })
+		switch {
+		case at < 0:
+			out[i] = tree.Const(0)
+		case at == 0:
+			out[i] = d.Let(body, a.Variable, rest)
+		default:
+			out[i] = d.Let(body, a.Variable, rest.Mod(a.Extent))
+			rest = rest.Div(a.Extent)
+		}
+	}
+	return out
+}
+
+// GroupOf is the number of a place in the batch among those that an operand has.
+func (d *Driver) GroupOf(operand int, batch []*tree.Index) *tree.Index {
+	at := tree.Const(0)
+	for i, a := range d.Batch {
+		if a.Step(d.C.Views[operand]) != 0 {
+			at = at.Times(a.Extent).Add(batch[i])
+		}
+	}
+	return at
+}
+
+// Of is a box of an operand, or of what has its dimensions.
+func (d *Driver) Of(i int, batch []*tree.Index, rows, cols tree.Span, reduction []tree.Span) tree.Box {
+	m := d.Operands[i]
+	if own := d.Own[i]; own != nil {
+		line := cols
+		if d.C.Col.Step(d.C.Views[i]) == 0 {
+			line = reduction[len(reduction)-1]
+		}
+		return tree.BoxOf(own, []tree.Span{less(rows, d.First), line}[:len(own.Dims)]...)
+	}
+	if i == d.C.Left && d.copied != nil {
+		m = d.Left
+	}
+	var spans []tree.Span
+	for _, x := range batch {
+		spans = append(spans, tree.Only(x))
+	}
+	spans = append(spans, rows)
+	if d.C.Window != nil && i == d.C.Right {
+		for _, x := range m.Dims[len(spans):] {
+			spans = append(spans, tree.All(x.End))
+		}
+		return tree.BoxOf(m, spans...)
+	}
+	return tree.BoxOf(m, slices.Concat(spans, []tree.Span{cols}, reduction)...)
+}
+
+// Run is a part of the innermost dimension of the reduction, and all of the others.
+func (d *Driver) Run(from, to *tree.Index) (out []tree.Span) {
+	for _, x := range d.C.Reduction {
+		out = append(out, tree.All(x.Extent))
+	}
+	if n := len(out); n > 0 {
+		out[n-1] = tree.Between(from, to)
+	}
+	return out
+}
+
+// WholeRun is all of the reduction.
+func (d *Driver) WholeRun() []tree.Span {
+	return d.Run(tree.Const(0), tree.Const(d.C.InnerReduction()))
+}
+
+// less gives a range from another beginning.
+func less(s tree.Span, first *tree.Index) tree.Span {
+	return tree.Between(s.From.Add(first.Times(-1)), s.To.Add(first.Times(-1)))
+}
+
+// Whole is all of a memory.
+func Whole(m *tree.Memory) tree.Box {
+	var spans []tree.Span
+	for _, d := range m.Dims {
+		spans = append(spans, tree.Between(tree.Const(d.Start), tree.Const(d.End)))
+	}
+	return tree.BoxOf(m, spans...)
+}
+
+// Coordinates are those of the batch as arguments, behind the table of operands, with others behind them.
+func Coordinates(batch []*tree.Index, more ...*tree.Index) []tree.Argument {
+	return append([]tree.Argument{{}}, tree.Numbers(slices.Concat(batch, more)...)...)
+}
+
+// LastLeaf gives the template of the last leaf in some statements, "" of none.
+func LastLeaf(body []tree.Stmt) (template string) {
+	tree.Walk(body, func(s tree.Stmt) {
+		if leaf, ok := s.(*tree.Leaf); ok {
+			template = leaf.Template
+		}
+	})
+	return template
+}
