@@ -27,6 +27,13 @@ type Index struct {
 	n    int64 // the constant
 	v    *Var
 	a, b *Index
+	id   string // of what is not linear in its parts: two with the same have the same value
+}
+
+// atom is an index that is not linear in its parts.
+func atom(x Index) *Index {
+	x.id = x.key()
+	return &x
 }
 
 // Const is a number.
@@ -61,7 +68,7 @@ func (x *Index) Div(n int64) *Index {
 	if exact, ok := x.linear().div(n); ok {
 		return exact.index()
 	}
-	return &Index{op: div, a: x, n: n}
+	return atom(Index{op: div, a: x, n: n})
 }
 
 // Mod is what Div leaves, from 0 to n-1. n is positive.
@@ -75,7 +82,7 @@ func (x *Index) Mod(n int64) *Index {
 	if _, ok := x.linear().div(n); ok {
 		return Const(0)
 	}
-	return &Index{op: mod, a: x, n: n}
+	return atom(Index{op: mod, a: x, n: n})
 }
 
 // Min is the lesser of two.
@@ -83,7 +90,7 @@ func (x *Index) Min(y *Index) *Index {
 	if x.op == constant && y.op == constant {
 		return Const(min(x.n, y.n))
 	}
-	return &Index{op: least, a: x, b: y}
+	return atom(Index{op: least, a: x, b: y})
 }
 
 // By is x·y.
@@ -94,7 +101,7 @@ func (x *Index) By(y *Index) *Index {
 	if n, ok := y.Number(); ok {
 		return x.Times(n)
 	}
-	return &Index{op: product, a: x, b: y}
+	return atom(Index{op: product, a: x, b: y})
 }
 
 // Max is the greater of two.
@@ -157,6 +164,8 @@ func (x *Index) Format(name func(*Var) string) string {
 			return fmt.Sprintf("%s - %s", x.a.Format(name), (&Index{op: mul, a: x.b.a, n: -x.b.n}).Format(name))
 		}
 		return x.a.Format(name) + " + " + x.b.Format(name)
+	case product:
+		return fmt.Sprintf("(%s) * (%s)", x.a.Format(name), x.b.Format(name))
 	case least:
 		a, b := x.a.Format(name), x.b.Format(name)
 		return fmt.Sprintf("(%s < %s ? %s : %s)", a, b, a, b)
@@ -164,9 +173,6 @@ func (x *Index) Format(name func(*Var) string) string {
 	if x.op == mul && x.n == -1 && x.a.op == least {
 		a, b := x.a.a.Times(-1).Format(name), x.a.b.Times(-1).Format(name)
 		return fmt.Sprintf("(%s > %s ? %s : %s)", a, b, a, b)
-	}
-	if x.op == product {
-		return fmt.Sprintf("(%s) * (%s)", x.a.Format(name), x.b.Format(name))
 	}
 	if x.op == mul && x.n == 1 {
 		return x.a.Format(name)

@@ -35,10 +35,7 @@ func (x *Index) linear() linear {
 	case mul:
 		return linear{}.plus(x.a.linear(), x.n)
 	}
-	if x.op == variable {
-		return linear{terms: []term{{1, x, ""}}}
-	}
-	return linear{terms: []term{{1, x, x.key()}}}
+	return linear{terms: []term{{1, x, x.id}}}
 }
 
 func (x *Index) key() string {

@@ -366,8 +366,7 @@ func follows(x, key *Index, task *Var, others map[*Var]fact) bool {
 	if x == nil || x.linear().String() == key.linear().String() {
 		return true
 	}
-	if x.op == variable {
-		_, differs := others[x.v]
+	if _, differs := others[x.v]; x.op == variable {
 		return x.v != task && !differs
 	}
 	return follows(x.a, key, task, others) && follows(x.b, key, task, others)
