@@ -136,7 +136,7 @@ func TestMicrokernelFiles(t *testing.T) {
 			}
 			v.Type(scalar.UInt8, 16)
 			v.Type(scalar.UInt16, 8)
-			for _, file := range []string{"part.c", "some.c", "sums.c", "tilerows.c", "tobf16.c", "weave.c"} {
+			for _, file := range []string{"some.c", "sums.c", "tilerows.c", "tobf16.c", "weave.c"} {
 				v.Define(file, func() string { return micro.Text(file) })
 			}
 			text := cputest.WithFeatures("#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() + weaveHarness +
