@@ -26,17 +26,22 @@ type Packing struct{ Left, Right Pack }
 
 // PackingOf chooses how the operands of a contraction are packed.
 func PackingOf(c *nest.Contraction) Packing {
-	p := Packing{packLeft(c), UpFront}
-	switch {
-	case c.RightConstant:
-		p.Right = Prepacked
-	case c.Window == nil && c.Col.Step(c.Views[c.Right]) == 1 && (c.Uses() < nest.PackUses || near(c)):
-		p.Right = Unpacked
-	}
+	p := Packing{packLeft(c), packRight(c, aloneUses)}
 	if p.Left == Unpacked && p.Right != Unpacked && c.Padded == nil && c.Window == nil && large(c) {
 		p.Left = PerMacroTile
 	}
 	return p
+}
+
+// packRight chooses whether a right operand is packed whose elements are used so often that a copy pays.
+func packRight(c *nest.Contraction, uses int64) Pack {
+	switch {
+	case c.RightConstant:
+		return Prepacked
+	case c.Window == nil && c.Col.Step(c.Views[c.Right]) == 1 && (c.Uses() < uses || near(c)):
+		return Unpacked
+	}
+	return UpFront
 }
 
 // near says whether the rows of a right operand stay in half of a second cache: tiles read them unpacked as fast as panels, which
@@ -61,7 +66,7 @@ func packLeft(c *nest.Contraction) Pack {
 }
 
 // StagePacking chooses how the operands of a contraction back to back with another are packed: the rows of a block stay in the first cache.
-func StagePacking(c *nest.Contraction) Packing { return Packing{Unpacked, PackingOf(c).Right} }
+func StagePacking(c *nest.Contraction) Packing { return Packing{Unpacked, packRight(c, nest.PackUses)} }
 
 // large says whether the left operand is so large, and used so often, that packing the rows of each macro-tile pays: rows far apart push each other out of the first cache, and each is in a page of its own.
 func large(c *nest.Contraction) bool {
@@ -76,6 +81,7 @@ func large(c *nest.Contraction) bool {
 func (p Packing) Paneled() bool { return p.Left == Prepacked || p.Left == UpFront }
 
 const (
+	aloneUses   = 192       // of each element of a right operand of a product by itself, from which a copy pays
 	nearBytes   = 512 << 10 // of a right operand that stays unpacked
 	nearUses    = 256       // of each of its elements, from which a copy pays all the same
 	largeBytes  = 2 << 20   // of a left operand, of which not much more than a half is in a second cache

@@ -126,5 +126,5 @@ func notRight(c *nest.Contraction, pack Pack) error {
 	case pack == Unpacked && c.Col.Step(c.Views[c.Right]) != 1:
 		return fmt.Errorf("columns are not neighbours")
 	}
-	return fmt.Errorf("each element is used %d times, and a copy pays from %d on", c.Uses(), nest.PackUses)
+	return fmt.Errorf("each element is used %d times, and a copy pays from %d on", c.Uses(), aloneUses)
 }
