@@ -63,6 +63,23 @@ const biased = `tapc 1
 %act = operation op:relu (tensor: %n) -> (result: %y)
 `
 
+// joined is two products with the same reduction, or one and an input, that are concatenated, then scaled and activated.
+const joined = `tapc 1
+%x = tensor float64 [0:4, 0:8]
+%w = tensor float64 [0:8, 0:4]
+%v = tensor float64 [0:8, 0:4]
+%p = tensor float64 [0:4, 0:4]
+%q = tensor float64 [0:4, 0:4]
+%j = tensor float64 [0:8, 0:4]
+%n = tensor float64 [0:8, 0:4]
+%y = tensor float64 [0:8, 0:4]
+%first = operation op:matmul (X: %x, Y: %w) -> (Z: %p)
+%second = operation op:matmul (X: %x, Y: %v) -> (Z: %q)
+%join = operation op:concat {axis: 0} (tensors: [%p, %q]) -> (result: %j)
+%negated = operation op:neg (tensor: %j) -> (result: %n)
+%act = operation op:relu (tensor: %n) -> (result: %y)
+`
+
 // propagated runs a plan of a mesh of 2 by 4 devices, and gives the result and the graph.
 func propagated(t *testing.T, graph, tensors string, allow permission.Set, m *machine.Machine) (*ir.Graph, *propagate.Result) {
 	t.Helper()
@@ -115,6 +132,9 @@ func TestPartialResults(t *testing.T) {
 		{"near miss: a sum that is stretched to what is added", strings.NewReplacer("%b = tensor float64 [0:4]", "%b = tensor float64 [0:2, 0:4, 0:4]", "%e = tensor float64 [0:4, 0:4]",
 			"%e = tensor float64 [0:2, 0:4, 0:4]", "perm: [1, 0]", "perm: [0, 2, 1]", "%f = tensor float64 [0:4, 0:4]", "%f = tensor float64 [0:2, 0:4, 0:4]",
 			"[2, 8]", "[4, 8]", "float64 [0:2, 0:8]", "float64 [0:4, 0:8]", "%k = tensor float64 [0:4, 0:8]", "%k = tensor float64 [0:4, 0:8]").Replace(biased), twoRows,
+			"first p [-, -] partial along t→[-, -] 1536"},
+		{"one all-reduce behind a concatenation", joined, twoRows, "negated n [-, -] partial along t→[-, -] 3072"},
+		{"near miss: what is concatenated is not all partial", strings.Replace(joined, "%second = operation op:matmul (X: %x, Y: %v) -> (Z: %q)\n", "", 1), twoRows,
 			"first p [-, -] partial along t→[-, -] 1536"},
 		{"two axes", chain, `{"tensor": "x", "dims": ["s", "t"]}`, "add sum [s, -] partial along t→[s, -] 768"},
 		{"nothing reduced is cut", chain, `{"tensor": "x", "dims": ["t", ""]}`, ""},
