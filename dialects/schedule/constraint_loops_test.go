@@ -123,6 +123,8 @@ func viewCases() []Case {
 		Of("views: a guard that is off by one", guarded("where(i <= 3, X, 0)", "(d0, d1) -> (d0 + 1, d1)"), []string{"TAP0361"}, nil),
 		Of("views: half a guard", guarded("where(i < 3 | j > 5, X, 0)", "(d0, d1) -> (d0 + 1, d1)"), []string{"TAP0361"}, nil),
 		Of("views near miss: a guard that never holds", guarded("where(i < 0, X, 0)", "(d0, d1) -> (d0 + 100, d1)"), nil, nil),
+		Of("views near miss: a guard on no loop that does not hold", guarded("where(int64(3) < int64(2), X, 0)", "(d0, d1) -> (d0 + 100, d1)"), nil, nil),
+		Of("views: a guard on no loop that holds", guarded("where(int64(1) < int64(2), X, 0)", "(d0, d1) -> (d0 + 1, d1)"), []string{"TAP0361"}, []string{"zr[4:5, 0:3]"}),
 		Of("views near miss: a guard through a statement", edited(func(p *program) {
 			k := p.first()
 			k.Operands[0].Access = affineMap("(d0, d1) -> (d0 + 1, d1)")

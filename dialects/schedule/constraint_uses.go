@@ -167,7 +167,7 @@ func compare(when []bounds.Condition, k *Kernel, e *scalar.Expr, holds bool) []b
 		return when
 	}
 	d, ok := combine(k, a, b, -1)
-	if !ok || d.off == math.MinInt64 || !slices.ContainsFunc(d.row, notZero) {
+	if !ok || d.off == math.MinInt64 {
 		return when
 	}
 	op := e.Op

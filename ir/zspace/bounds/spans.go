@@ -164,7 +164,7 @@ type Condition struct {
 	Lo, Hi int64
 }
 
-// Narrow cuts a box of loops to the values that a condition on one loop leaves.
+// Narrow cuts a box of loops to the values that a condition on one loop leaves; one on several, or on none, leaves all.
 func (c Condition) Narrow(loops zspace.Range) zspace.Range {
 	at := -1
 	for i, x := range c.Row {
@@ -174,6 +174,9 @@ func (c Condition) Narrow(loops zspace.Range) zspace.Range {
 		if x != 0 {
 			at = i
 		}
+	}
+	if at < 0 {
+		return loops // it holds everywhere or nowhere, which Spans say
 	}
 	lo, hi, factor := c.Lo, c.Hi, c.Row[at]
 	if factor < 0 {
