@@ -23,6 +23,9 @@ func (m *mover) loopsOf(c *reader, operand int) (zspace.AffineMap, bool) {
 		return access.Compose(m.back, c.Operands[operand].Access), true
 	}
 	loops, parts, ok := access.LoopsOf(c.Kernel, operand, m.k, m.k.Operands[m.out].Access, m.written)
+	if !ok {
+		return loops, false
+	}
 	for l, list := range c.parts { // of loops that were cut before
 		c.parts[l] = nil
 		for _, x := range list {
@@ -32,12 +35,10 @@ func (m *mover) loopsOf(c *reader, operand int) (zspace.AffineMap, bool) {
 	if c.parts == nil {
 		c.parts = parts
 	}
-	if ok {
-		for i, s := range c.Statements {
-			c.Statements[i].Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr { return outermost(c.Kernel, e) })
-		}
+	for i, s := range c.Statements {
+		c.Statements[i].Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr { return outermost(c.Kernel, e) })
 	}
-	return loops, ok
+	return loops, true
 }
 
 // outermost decides a choice by the outer one of the loops that a loop was cut into, where the inner ones do not matter: 32a + b < 768 where a < 24, for b from 0 to 31.
