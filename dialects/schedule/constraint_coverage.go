@@ -270,11 +270,11 @@ func (s *storeCheck) local(t ir.NodeID, n *need) {
 }
 
 // lacking finds a kernel that carries out an application and neither puts out a tensor itself, as another application does, nor reads it, nor can
-// compute it.
+// compute it. One that stores some results of the application and not others may have no use for the tensor: what it leaves out is needed on no device of its own.
 func (s *storeCheck) lacking(taker, t ir.NodeID, from *ir.Node) (ir.NodeID, bool) {
 	for _, by := range kernelsOf(s.c)[taker] {
 		n := s.c.Graph().Node(by)
-		if by != s.n.ID && !slices.Contains(n.Body.(*Kernel).Applications, from.ID) && !s.reaches(n, t, from) {
+		if by != s.n.ID && !slices.Contains(n.Body.(*Kernel).Applications, from.ID) && !s.reaches(n, t, from, taker) {
 			return by, true
 		}
 	}
@@ -314,15 +314,19 @@ func (t *takers) of(box zspace.Range) []ir.NodeID {
 	return slices.Compact(ids)
 }
 
-// reaches says whether a kernel reads a tensor, or can compute what an application puts out from what it reads.
-func (s *storeCheck) reaches(kernel *ir.Node, t ir.NodeID, from *ir.Node) bool {
-	known := map[ir.NodeID]bool{}
+// reaches says whether a kernel reads a tensor, or can compute what an application puts out from what it reads, or stores some results of the taker and not others.
+func (s *storeCheck) reaches(kernel *ir.Node, t ir.NodeID, from *ir.Node, taker ir.NodeID) bool {
+	known, stored := map[ir.NodeID]bool{}, map[ir.NodeID]bool{}
 	for _, o := range kernel.Body.(*Kernel).Operands {
-		if o.Mode == Read {
-			known[bufferOf(s.c, o.Buffer).Tensor] = true
+		if tensor := bufferOf(s.c, o.Buffer).Tensor; o.Mode == Read {
+			known[tensor] = true
+		} else {
+			stored[tensor] = true
 		}
 	}
-	return known[t] || s.computable(from.Body.(*application.Application), known)
+	results := map[bool]bool{} // of the taker, stored or not
+	application.ApplicationOf(s.c.Graph(), taker).Outputs.All(func(_, _ int, sel *ir.Selection) { results[stored[sel.Tensor]] = true })
+	return len(results) == 2 || known[t] || s.computable(from.Body.(*application.Application), known)
 }
 
 // computable says whether all inputs of an application are known, or computable from what is. It adds its answers to known.

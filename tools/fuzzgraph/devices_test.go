@@ -42,8 +42,12 @@ func TestRandomDevices(t *testing.T) {
 	if testkit.Full() {
 		graphs = 3000
 	}
+	const oneResult = 478 // a device needs one of the two results of an application, and has no use for what the other is computed from
 	var held memory
-	for seed := range graphs {
+	for seed := range graphs + 1 {
+		if seed == graphs {
+			seed = oneResult
+		}
 		g, err := generate(seed, 8, reducing[seed%2]...)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
