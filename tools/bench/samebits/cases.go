@@ -43,12 +43,18 @@ func binary(ctx context.Context, of, dir string) (string, error) {
 	return out, nil
 }
 
-// cases writes the declared cases and the random graphs of the present tree to dir, and lists them and the models.
+// cases writes the declared cases and the random graphs of the present tree to dir, or copies a corpus there, and lists them and the models.
 func (s *settings) cases(ctx context.Context, dir string) ([]testCase, error) {
 	corpus := filepath.Join(dir, "corpus")
-	write := exec.CommandContext(ctx, "go", "run", "./tools/fuzzgraph", "-write", corpus, "-seed", fmt.Sprint(s.seed), "-count", fmt.Sprint(s.count))
-	if text, err := write.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%v: %w\n%s", write, err, text)
+	if s.corpus != "" {
+		if err := os.CopyFS(corpus, os.DirFS(s.corpus)); err != nil {
+			return nil, err
+		}
+	} else {
+		write := exec.CommandContext(ctx, "go", "run", "./tools/fuzzgraph", "-write", corpus, "-seed", fmt.Sprint(s.seed), "-count", fmt.Sprint(s.count))
+		if text, err := write.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%v: %w\n%s", write, err, text)
+		}
 	}
 	entries, err := os.ReadDir(corpus)
 	if err != nil {

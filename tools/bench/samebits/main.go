@@ -25,6 +25,7 @@ import (
 
 type settings struct {
 	seed, count uint64
+	corpus      string
 	models      string
 	allow       string
 	library     bool
@@ -36,6 +37,7 @@ func main() {
 	var s settings
 	flag.Uint64Var(&s.seed, "seed", 1, "seed of the first random graph")
 	flag.Uint64Var(&s.count, "count", 1000, "random graphs")
+	flag.StringVar(&s.corpus, "corpus", "", "folder of cases that fuzzgraph -write made, in place of those of this tree: an old commit knows the kernels of its own graphs")
 	flag.StringVar(&s.models, "models", "", "folder of ONNX models of fixed sizes to compare too")
 	flag.StringVar(&s.allow, "allow", "", "kernels that may differ, with commas between them")
 	flag.BoolVar(&s.library, "library", false, "run nothing of the same C though the run-time libraries differ")

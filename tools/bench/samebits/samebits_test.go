@@ -62,3 +62,33 @@ func TestVerdicts(t *testing.T) {
 		})
 	}
 }
+
+// The libraries of sides that do not both write folders of C count as different; where no side builds anything, that is said.
+func TestLibrariesOfOldCommits(t *testing.T) {
+	dir := t.TempDir()
+	folders := filepath.Join(dir, "folders")
+	if err := os.WriteFile(folders, []byte("#!/bin/sh\nmkdir -p \"$5\" && echo x > \"$5/runtime.h\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(dir, "none")
+	if err := os.WriteFile(none, []byte("#!/bin/sh\necho 'no folders' >&2; exit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		tapc  [2]string
+		files int
+		fails bool
+	}{
+		"both write folders": {[2]string{folders, folders}, 0, false},
+		"one writes folders": {[2]string{none, folders}, 1, false},
+		"no side":            {[2]string{none, none}, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pair{tapc: c.tapc}
+			files, err := p.otherLibrary(context.Background(), []testCase{{dir: t.TempDir(), file: "g.tap"}})
+			if len(files) != c.files || (err != nil) != c.fails {
+				t.Errorf("%v, %v", files, err)
+			}
+		})
+	}
+}
