@@ -28,6 +28,7 @@ const (
 	FileCheck  Requirement = "TAPC_REQUIRE_FILECHECK"  // LLVM's FileCheck, to compare ours with
 	Wine       Requirement = "TAPC_REQUIRE_WINE"       // Wine, and the assembler and linker of MinGW
 	Chromium   Requirement = "TAPC_REQUIRE_CHROMIUM"   // chromium, which tests drive without a window
+	Format     Requirement = "TAPC_REQUIRE_FORMAT"     // clang-format
 )
 
 // Required says whether what is missing makes tests fail.

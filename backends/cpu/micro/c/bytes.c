@@ -30,9 +30,7 @@ TAPC_FN tapc_groups tapc_neighbours(tapc_shorts a, tapc_shorts w) {
 #endif
 }
 
-TAPC_FN tapc_groups tapc_pairs(tapc_shorts even, tapc_shorts odd, tapc_shorts even_w, tapc_shorts odd_w) {
-  return tapc_neighbours(even, even_w) + tapc_neighbours(odd, odd_w);
-}
+TAPC_FN tapc_groups tapc_pairs(tapc_shorts even, tapc_shorts odd, tapc_shorts even_w, tapc_shorts odd_w) { return tapc_neighbours(even, even_w) + tapc_neighbours(odd, odd_w); }
 
 #endif
 

@@ -4,8 +4,8 @@
 #define TAPC_TILES 1
 #elif defined(TAPC_X86_DOT)
 #define TAPC_TILES 1
-__attribute__((unused)) static const uint8_t tapc_tile_shapes[64] = {1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
-  [48] = 16, 16, 16, 16, 16, 16, 16, 16};
+__attribute__((unused)) static const uint8_t tapc_tile_shapes[64] = {
+  1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64, [48] = 16, 16, 16, 16, 16, 16, 16, 16};
 #define tapc_tile_config() __asm__ volatile("ldtilecfg %0" ::"m"(tapc_tile_shapes))
 #define tapc_tile_release() __asm__ volatile("tilerelease" ::)
 #define tapc_tile_zero(t) __asm__ volatile("tilezero %%tmm" #t ::)

@@ -33,8 +33,7 @@ int tapc_layout_measure(tapc_layout *layout, tapc_fault *fault) {
   for (int i = 0; i < layout->rank && !empty; i++)
     if (__builtin_mul_overflow(bytes, (uint64_t)layout->shape[i], &bytes) || bytes > INT64_MAX) {
       char shape[256];
-      return tapc_fail(fault, TAPC_INPUT, "shape: expected fewer than 2^63 bytes, found %s",
-                       tapc_shape_text(shape, sizeof shape, layout->rank, layout->shape));
+      return tapc_fail(fault, TAPC_INPUT, "shape: expected fewer than 2^63 bytes, found %s", tapc_shape_text(shape, sizeof shape, layout->rank, layout->shape));
     }
   layout->bytes = empty ? 0 : bytes;
   return 0;
@@ -55,9 +54,7 @@ int tapc_archive_add(tapc_archive *archive, const tapc_entry *entry, tapc_fault 
   return 0;
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const tapc_entry *)a)->name, ((const tapc_entry *)b)->name);
-}
+static int by_name(const void *a, const void *b) { return strcmp(((const tapc_entry *)a)->name, ((const tapc_entry *)b)->name); }
 
 int tapc_archive_sort(tapc_archive *archive, tapc_fault *fault) {
   if (archive->n) qsort(archive->entries, archive->n, sizeof *archive->entries, by_name);
@@ -97,8 +94,7 @@ static int list(tapc_archive *archive, tapc_fault *fault) {
     archive->format = TAPC_SAFETENSORS;
     return tapc_safetensors_list(archive, fault);
   }
-  return tapc_fail(fault, TAPC_INPUT, "expected a .npy, .npz or .safetensors file, found one that begins with %02x %02x %02x %02x",
-                   start[0], start[1], start[2], start[3]);
+  return tapc_fail(fault, TAPC_INPUT, "expected a .npy, .npz or .safetensors file, found one that begins with %02x %02x %02x %02x", start[0], start[1], start[2], start[3]);
 }
 
 int tapc_file_open(const char *path, uint64_t *size, tapc_fault *fault) {
@@ -142,14 +138,12 @@ static int check_want(const tapc_layout *layout, const tapc_tensor *want, tapc_f
   char expected[512], found[512];
   const tapc_dtype_info *w = tapc_dtype_of(want->dtype), *l = tapc_dtype_of(layout->dtype);
   int held = w->bits < 8 && layout->dtype == (w->kind == 'i' ? TAPC_I8 : TAPC_U8); // files hold these as bytes
-  if (layout->dtype != want->dtype && !held)
-    return tapc_fail(fault, TAPC_INPUT, "dtype: expected %s, found %s", w->name, l->name);
+  if (layout->dtype != want->dtype && !held) return tapc_fail(fault, TAPC_INPUT, "dtype: expected %s, found %s", w->name, l->name);
   int same = layout->rank == want->rank;
   for (int i = 0; same && i < want->rank; i++) same = layout->shape[i] == want->shape[i];
   if (!same)
-    return tapc_fail(fault, TAPC_INPUT, "shape: expected %s, found %s",
-                     tapc_shape_text(expected, sizeof expected, want->rank, want->shape),
-                     tapc_shape_text(found, sizeof found, layout->rank, layout->shape));
+    return tapc_fail(fault, TAPC_INPUT, "shape: expected %s, found %s", tapc_shape_text(expected, sizeof expected, want->rank, want->shape),
+      tapc_shape_text(found, sizeof found, layout->rank, layout->shape));
   return 0;
 }
 
@@ -167,9 +161,9 @@ typedef struct placing {
   tapc_taker taker;
   const tapc_layout *layout;
   unsigned char *memory;
-  uint64_t skip, at;             // bytes before the elements that are left, and those of elements that are there
-  int64_t point[TAPC_MAX_RANK];  // the next element
-  uint32_t crc;                  // of all
+  uint64_t skip, at;            // bytes before the elements that are left, and those of elements that are there
+  int64_t point[TAPC_MAX_RANK]; // the next element
+  uint32_t crc;                 // of all
 } placing;
 
 // Where the next element stands.
@@ -214,8 +208,8 @@ static int check_values(const tapc_tensor *want, const unsigned char *data, tapc
   unsigned limit = want->dtype == TAPC_BOOL ? 1 : (1u << info->bits) - 1, bias = info->kind == 'i' ? limit / 2 + 1 : 0;
   for (size_t i = 0; i < want->bytes; i++)
     if ((unsigned char)(data[i] + bias) > limit)
-      return tapc_fail(fault, TAPC_INPUT, "expected %d to %u in a tensor of %s%s, found %d at element %zu", -(int)bias, limit - bias,
-                       info->name, info->kind == 'f' ? " codes" : "", bias ? (int)(signed char)data[i] : (int)data[i], i);
+      return tapc_fail(fault, TAPC_INPUT, "expected %d to %u in a tensor of %s%s, found %d at element %zu", -(int)bias, limit - bias, info->name, info->kind == 'f' ? " codes" : "",
+        bias ? (int)(signed char)data[i] : (int)data[i], i);
   return 0;
 }
 
@@ -270,10 +264,8 @@ static int check_length(const tapc_layout *layout, uint64_t total, tapc_fault *f
   char shape[256];
   uint64_t have = total - layout->data;
   if (have == layout->bytes) return 0;
-  return tapc_fail(fault, TAPC_INPUT, "%s: expected %llu bytes of data for %s%s, found %llu",
-                   have < layout->bytes ? "truncated" : "too long", (unsigned long long)layout->bytes,
-                   tapc_dtype_of(layout->dtype)->name, tapc_shape_text(shape, sizeof shape, layout->rank, layout->shape),
-                   (unsigned long long)have);
+  return tapc_fail(fault, TAPC_INPUT, "%s: expected %llu bytes of data for %s%s, found %llu", have < layout->bytes ? "truncated" : "too long", (unsigned long long)layout->bytes,
+    tapc_dtype_of(layout->dtype)->name, tapc_shape_text(shape, sizeof shape, layout->rank, layout->shape), (unsigned long long)have);
 }
 
 // Hands over elements that lie as they are in a file.
@@ -328,8 +320,7 @@ static int load_npy(const source *s, const tapc_tensor *want, void *memory, tapc
   return status;
 }
 
-static int load_npz(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory,
-                    tapc_layout *found, tapc_fault *fault) {
+static int load_npz(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory, tapc_layout *found, tapc_fault *fault) {
   source s = {archive, entry, 0};
   if (tapc_zip_locate(archive, entry, &s.offset, fault)) return fault->status;
   return load_npy(&s, want, memory, found, fault);
@@ -342,8 +333,7 @@ int tapc_archive_layout(const tapc_archive *archive, const tapc_entry *entry, ta
   return load_npy(&s, NULL, NULL, layout, fault);
 }
 
-int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory,
-                      tapc_fault *fault) {
+int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory, tapc_fault *fault) {
   int status;
   if (archive->format == TAPC_SAFETENSORS) {
     tapc_layout layout;

@@ -27,12 +27,10 @@ static int unknown(const tapc_program *program, int output, const char *given, t
   const char *(*candidate)(const void *, size_t) = output ? output_name : tapc_input_name;
   snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
   const char *near = tapc_nearest(name, candidate, program, n);
-  for (size_t i = 0; i < n && i < 12 && used < sizeof list; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", candidate(program, i));
+  for (size_t i = 0; i < n && i < 12 && used < sizeof list; i++) used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", candidate(program, i));
   if (n > 12 && used < sizeof list) snprintf(list + used, sizeof list - used, ", ...");
-  return tapc_fail(fault, TAPC_USAGE, "no %s is named \"%s\"%s%s%s (%s: %s)", output ? "output" : "input", name,
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", output ? "outputs" : "inputs",
-                   n ? list : "none");
+  return tapc_fail(fault, TAPC_USAGE, "no %s is named \"%s\"%s%s%s (%s: %s)", output ? "output" : "input", name, near ? "; did you mean \"" : "", near ? near : "",
+    near ? "\"?" : "", output ? "outputs" : "inputs", n ? list : "none");
 }
 
 // The tensor whose name and "=" begin the text, the longest such; -1 for none. *rest is what follows.
@@ -69,15 +67,13 @@ static int apply_input(tapc_options *o, const char *value, tapc_fault *fault) {
 static int check_ending(const char *name, const char *path, int many, tapc_fault *fault) {
   tapc_format format;
   if (tapc_format_of(path, &format) && !(many && format == TAPC_NPY)) return 0;
-  return tapc_fail(fault, TAPC_USAGE, "%s: expected a file name that ends in %s.npz or .safetensors, found \"%s\"", name,
-                   many ? "" : ".npy, ", path);
+  return tapc_fail(fault, TAPC_USAGE, "%s: expected a file name that ends in %s.npz or .safetensors, found \"%s\"", name, many ? "" : ".npy, ", path);
 }
 
 static int apply_output(tapc_options *o, const char *value, tapc_fault *fault) {
   const char *file = NULL;
   int i = match(o->program->outputs, o->program->n_outputs, value, &file);
-  if (i < 0 && !strchr(value, '='))
-    return tapc_fail(fault, TAPC_USAGE, "--output: expected NAME=FILE, found \"%s\"", value);
+  if (i < 0 && !strchr(value, '=')) return tapc_fail(fault, TAPC_USAGE, "--output: expected NAME=FILE, found \"%s\"", value);
   if (i < 0) return unknown(o->program, 1, value, fault);
   if (o->output_files[i]) return tapc_fail(fault, TAPC_USAGE, "--output %s is given twice", o->program->outputs[i].name);
   o->output_files[i] = file;
@@ -95,8 +91,7 @@ static int number(const char *name, const char *text, uint64_t least, uint64_t m
   errno = 0;
   *value = strtoull(text, &end, 10);
   if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most) return 0;
-  return tapc_fail(fault, TAPC_USAGE, "%s: expected a whole number from %llu to %llu, found \"%s\"", name,
-                   (unsigned long long)least, (unsigned long long)most, text);
+  return tapc_fail(fault, TAPC_USAGE, "%s: expected a whole number from %llu to %llu, found \"%s\"", name, (unsigned long long)least, (unsigned long long)most, text);
 }
 
 static int apply_random(tapc_options *o, const char *value, tapc_fault *fault) {
@@ -140,8 +135,7 @@ static int apply_dim(tapc_options *o, const char *value, tapc_fault *fault) {
   char name[128];
   snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
   const char *near = tapc_nearest(name, dim_name, o->program, (size_t)o->program->n_dims);
-  return tapc_fail(fault, TAPC_USAGE, "--dim: no dimension with several sizes is named \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
-                   near ? near : "", near ? "\"?" : "");
+  return tapc_fail(fault, TAPC_USAGE, "--dim: no dimension with several sizes is named \"%s\"%s%s%s", name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
 static int ask(tapc_options *o, tapc_action action) {
@@ -177,13 +171,21 @@ static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) 
 }
 
 static const flag flags[] = {
-    {"--bench", VALUE, apply_bench},     {"--data-dir", VALUE, apply_data_dir}, {"--describe", ALONE, apply_describe},
-    {"--dim", VALUES, apply_dim},
-    {"--help", ALONE, apply_help},       {"--input", VALUES, apply_input},      {"--inputs", VALUES, apply_inputs},
-    {"--output", VALUES, apply_output},  {"--outputs", VALUE, apply_outputs},   {"--pin", ALONE, apply_pin},
-    {"--profile", ALONE, apply_profile},
-    {"--random", VALUE, apply_random},   {"--threads", VALUE, apply_threads},   {"--version", ALONE, apply_version},
-    {"-h", ALONE, apply_help},
+  {"--bench", VALUE, apply_bench},
+  {"--data-dir", VALUE, apply_data_dir},
+  {"--describe", ALONE, apply_describe},
+  {"--dim", VALUES, apply_dim},
+  {"--help", ALONE, apply_help},
+  {"--input", VALUES, apply_input},
+  {"--inputs", VALUES, apply_inputs},
+  {"--output", VALUES, apply_output},
+  {"--outputs", VALUE, apply_outputs},
+  {"--pin", ALONE, apply_pin},
+  {"--profile", ALONE, apply_profile},
+  {"--random", VALUE, apply_random},
+  {"--threads", VALUE, apply_threads},
+  {"--version", ALONE, apply_version},
+  {"-h", ALONE, apply_help},
 };
 enum { FLAGS = sizeof flags / sizeof flags[0] };
 
@@ -194,12 +196,10 @@ static const char *flag_name(const void *from, size_t i) {
 
 static int bad_argument(const char *argument, tapc_fault *fault) {
   char name[64];
-  if (argument[0] != '-')
-    return tapc_fail(fault, TAPC_USAGE, "unexpected argument \"%s\": inputs are given as --input NAME=FILE (see --help)", argument);
+  if (argument[0] != '-') return tapc_fail(fault, TAPC_USAGE, "unexpected argument \"%s\": inputs are given as --input NAME=FILE (see --help)", argument);
   snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
   const char *near = tapc_nearest(name, flag_name, NULL, FLAGS);
-  return tapc_fail(fault, TAPC_USAGE, "no flag is named %s%s%s%s (see --help)", name, near ? "; did you mean " : "",
-                   near ? near : "", near ? "?" : "");
+  return tapc_fail(fault, TAPC_USAGE, "no flag is named %s%s%s%s (see --help)", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 // The argument at argv[*i], with its value from "=" or the next argument. seen has a bit for each flag that came before.

@@ -71,15 +71,13 @@ static void print_devices(FILE *to, const tapc_program *program, double time, in
       const tapc_owner *owner = &program->owners[i];
       if (owner->device == d) *(owner->copies ? &copies : &kernels) += step_times[i];
     }
-    fprintf(to, "%s: kernels %.4f ms, copies %.4f ms, waits %.4f ms of %.4f ms; arena %zu bytes, constants %zu, received %zu, sent %zu\n", device->name,
-            kernels / (double)runs, copies / (double)runs, waits / (double)runs, time / (double)runs, device->arena_bytes, device->constants_bytes,
-            device->received_bytes, device->sent_bytes);
+    fprintf(to, "%s: kernels %.4f ms, copies %.4f ms, waits %.4f ms of %.4f ms; arena %zu bytes, constants %zu, received %zu, sent %zu\n", device->name, kernels / (double)runs,
+      copies / (double)runs, waits / (double)runs, time / (double)runs, device->arena_bytes, device->constants_bytes, device->received_bytes, device->sent_bytes);
   }
 }
 
 // Times each step of n more runs.
-int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out,
-                 tapc_fault *fault) {
+int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault) {
   if (!program->n_steps) return 0;
   size_t times = (size_t)program->n_steps + (size_t)program->n_devices;
   step_times = calloc(times, sizeof *step_times);
@@ -116,8 +114,8 @@ int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *
   if (!status) {
     qsort(times, (size_t)n, sizeof *times, ascending);
     double median = (times[(n - 1) / 2] + times[n / 2]) / 2;
-    fprintf(to, "bench: median %.4g ms, p10 %.4g ms, p90 %.4g ms (%lld runs, %d thread%s)\n", median, times[(n - 1) / 10],
-            times[(n - 1) * 9 / 10], (long long)n, tapc_instance_threads(instance), tapc_instance_threads(instance) == 1 ? "" : "s");
+    fprintf(to, "bench: median %.4g ms, p10 %.4g ms, p90 %.4g ms (%lld runs, %d thread%s)\n", median, times[(n - 1) / 10], times[(n - 1) * 9 / 10], (long long)n,
+      tapc_instance_threads(instance), tapc_instance_threads(instance) == 1 ? "" : "s");
   }
   free(times);
   return status;

@@ -29,8 +29,7 @@ static int numbers(const char *folder, const char *name, long long *a, long long
 // files of version 1 (a quota of -1 is none).
 static int grant(const char *folder) {
   long long quota, period, none;
-  if (numbers(folder, "cpu.max", &quota, &period) != 2 &&
-      !(numbers(folder, "cpu.cfs_quota_us", &quota, &none) == 1 && numbers(folder, "cpu.cfs_period_us", &period, &none) == 1))
+  if (numbers(folder, "cpu.max", &quota, &period) != 2 && !(numbers(folder, "cpu.cfs_quota_us", &quota, &none) == 1 && numbers(folder, "cpu.cfs_period_us", &period, &none) == 1))
     return TAPC_MAX_THREADS;
   if (quota <= 0 || period <= 0 || quota / period >= TAPC_MAX_THREADS) return TAPC_MAX_THREADS;
   return (int)((quota + period - 1) / period);

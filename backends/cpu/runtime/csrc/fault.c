@@ -32,8 +32,7 @@ void tapc_about(tapc_fault *fault, const char *format, ...) {
 }
 
 int tapc_no_memory(tapc_fault *fault, uint64_t bytes, const char *what) {
-  return tapc_fail(fault, TAPC_INTERNAL, "out of memory: %llu bytes for %s could not be had", (unsigned long long)bytes,
-                   what);
+  return tapc_fail(fault, TAPC_INTERNAL, "out of memory: %llu bytes for %s could not be had", (unsigned long long)bytes, what);
 }
 
 // Optimal string alignment distance of a and b (insert, delete, replace, swap neighbours), letters compared without

@@ -36,8 +36,7 @@ static unsigned find_features(void) {
   (void)b, (void)unused;
   if (registers_kept(0x6)) has |= a1 >> 4 & 1 ? TAPC_AVX_VNNI : 0;
   if (registers_kept(0xe6)) has |= (c >> 11 & 1 ? TAPC_AVX512_VNNI : 0) | (a1 >> 5 & 1 ? TAPC_AVX512_BF16 : 0);
-  if ((d >> 24 & 1) && registers_kept(0x600e6) && (d >> 22 & 1 || d >> 25 & 1) && tiles_granted())
-    has |= (d >> 22 & 1 ? TAPC_AMX_BF16 : 0) | (d >> 25 & 1 ? TAPC_AMX_INT8 : 0);
+  if ((d >> 24 & 1) && registers_kept(0x600e6) && (d >> 22 & 1 || d >> 25 & 1) && tiles_granted()) has |= (d >> 22 & 1 ? TAPC_AMX_BF16 : 0) | (d >> 25 & 1 ? TAPC_AMX_INT8 : 0);
   return has;
 }
 #elif defined(__aarch64__) && defined(__linux__)

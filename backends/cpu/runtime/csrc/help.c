@@ -5,8 +5,7 @@
 
 static void print_tensor(FILE *to, const tapc_tensor *tensor, int width) {
   char text[512];
-  fprintf(to, "  %-*s  %s %s", width, tensor->name, tapc_dtype_of(tensor->dtype)->name,
-          tapc_shape_text(text, sizeof text, tensor->rank, tensor->shape));
+  fprintf(to, "  %-*s  %s %s", width, tensor->name, tapc_dtype_of(tensor->dtype)->name, tapc_shape_text(text, sizeof text, tensor->rank, tensor->shape));
   if (!tapc_starts_at_zero(tensor)) fprintf(to, ", range %s", tapc_range_text(text, sizeof text, tensor));
   fprintf(to, ", %zu bytes", tensor->bytes);
   const tapc_file *file = tensor->file;
@@ -24,25 +23,24 @@ static void print_tensors(FILE *to, const char *title, const tapc_tensor *tensor
   for (int i = 0; i < n; i++) print_tensor(to, &tensors[i], width);
 }
 
-static const char flag_text[] =
-    "\nFlags:\n"
-    "  --input NAME=FILE    read an input from FILE.npy, or from FILE.npz or FILE.safetensors under its own name\n"
-    "  --input NAME=FILE:KEY  read it from FILE.npz or FILE.safetensors under another name\n"
-    "  --inputs FILE        read inputs by name from FILE.npz or FILE.safetensors (also --input FILE)\n"
-    "  --random SEED        fill each input that is not given: floats in [-1, 1), integers -8 to 7 or 0 to 15\n"
-    "  --output NAME=FILE   write an output to FILE.npy, FILE.npz or FILE.safetensors\n"
-    "  --outputs FILE       write all outputs to FILE.npz or FILE.safetensors\n"
-    "  --data-dir DIR       the folder of the files that inputs and outputs above are in (default: the working directory)\n"
-    "  --bench N            run N times after a warm-up; print the median, 10th and 90th percentile in milliseconds\n"
-    "  --profile            with --bench, run N times more and print the mean time of each step, and what each device did\n"
-    "  --pin                bind each thread to a core\n"
-    "  --threads N          use N threads (default: one per core)\n"
-    "  --describe           print the program's inputs, outputs and origin as JSON\n"
-    "  --version            print the version\n"
-    "  --help, -h           print this\n"
-    "\nA tensor's range says which points of the graph it holds; files hold the shape only.\n"
-    "Without --output, --outputs and --bench the outputs are printed.\n"
-    "Exit status: 0 done, 1 an input is at fault, 2 usage, 3 out of memory or an internal error.\n";
+static const char flag_text[] = "\nFlags:\n"
+                                "  --input NAME=FILE    read an input from FILE.npy, or from FILE.npz or FILE.safetensors under its own name\n"
+                                "  --input NAME=FILE:KEY  read it from FILE.npz or FILE.safetensors under another name\n"
+                                "  --inputs FILE        read inputs by name from FILE.npz or FILE.safetensors (also --input FILE)\n"
+                                "  --random SEED        fill each input that is not given: floats in [-1, 1), integers -8 to 7 or 0 to 15\n"
+                                "  --output NAME=FILE   write an output to FILE.npy, FILE.npz or FILE.safetensors\n"
+                                "  --outputs FILE       write all outputs to FILE.npz or FILE.safetensors\n"
+                                "  --data-dir DIR       the folder of the files that inputs and outputs above are in (default: the working directory)\n"
+                                "  --bench N            run N times after a warm-up; print the median, 10th and 90th percentile in milliseconds\n"
+                                "  --profile            with --bench, run N times more and print the mean time of each step, and what each device did\n"
+                                "  --pin                bind each thread to a core\n"
+                                "  --threads N          use N threads (default: one per core)\n"
+                                "  --describe           print the program's inputs, outputs and origin as JSON\n"
+                                "  --version            print the version\n"
+                                "  --help, -h           print this\n"
+                                "\nA tensor's range says which points of the graph it holds; files hold the shape only.\n"
+                                "Without --output, --outputs and --bench the outputs are printed.\n"
+                                "Exit status: 0 done, 1 an input is at fault, 2 usage, 3 out of memory or an internal error.\n";
 
 static void print_dims(FILE *to, const tapc_program *program) {
   if (!program->n_dims) return;
@@ -60,8 +58,7 @@ static void print_example(FILE *to, const tapc_program *program, const char *sel
   for (int i = 0; i < program->n_inputs && i < 3; i++)
     if (!program->inputs[i].file) fprintf(to, " --input %s=%s.npy", program->inputs[i].name, program->inputs[i].name);
   if (program->n_inputs > 3) fprintf(to, " --random 1");
-  if (program->n_outputs && !program->outputs[0].file)
-    fprintf(to, " --output %s=%s.npy", program->outputs[0].name, program->outputs[0].name);
+  if (program->n_outputs && !program->outputs[0].file) fprintf(to, " --output %s=%s.npy", program->outputs[0].name, program->outputs[0].name);
   putc('\n', to);
 }
 
@@ -73,7 +70,7 @@ void tapc_print_help(FILE *to, const tapc_program *program, const char *self) {
   print_dims(to, program);
   fputs(flag_text, to);
   if (program->peak_bytes)
-    fprintf(to, "Memory: at most %.1f MiB with one thread, %.1f MiB more for each further one; the program checks that at the start.\n",
-            (double)program->peak_bytes / (1 << 20), (double)program->thread_bytes / (1 << 20));
+    fprintf(to, "Memory: at most %.1f MiB with one thread, %.1f MiB more for each further one; the program checks that at the start.\n", (double)program->peak_bytes / (1 << 20),
+      (double)program->thread_bytes / (1 << 20));
   print_example(to, program, self);
 }

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 enum { MAX_BITS = 15, MAX_SYMBOLS = 288, LENGTH_CODES = 29, DISTANCE_CODES = 30 };
-enum { SHORT = 10 };                                         // bits of codes that the table has
+enum { SHORT = 10 };                                          // bits of codes that the table has
 enum { REACH = 1 << 15, ROOM = 2 * REACH, PACKED = 1 << 14 }; // how far back a copy reaches; bytes of the buffers
 
 // A prefix code: the next bits of the stream index into entry, whose low 4 bits are the length of the code and whose others are the symbol. 0: a longer code, or none. How
@@ -220,8 +220,7 @@ static enum result copy_back(stream *s, size_t length, size_t distance) {
     if (!bytes) return FULL;
     if (distance > s->used) return BAD;
     unsigned char *to = s->out + s->used;
-    if (distance >= bytes)
-      memcpy(to, to - distance, bytes);
+    if (distance >= bytes) memcpy(to, to - distance, bytes);
     else
       for (size_t i = 0; i < bytes; i++) to[i] = to[(ptrdiff_t)i - (ptrdiff_t)distance];
     add(s, bytes);
@@ -231,10 +230,8 @@ static enum result copy_back(stream *s, size_t length, size_t distance) {
 }
 
 static enum result coded_block(stream *s) {
-  static const uint16_t length_base[LENGTH_CODES] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                                     31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-  static const unsigned char length_extra[LENGTH_CODES] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                                           2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+  static const uint16_t length_base[LENGTH_CODES] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+  static const unsigned char length_extra[LENGTH_CODES] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
   for (;;) {
     int symbol = take_symbol(s, &s->literal);
     if (symbol < 256) {

@@ -36,8 +36,7 @@ int tapc_reject_index(const char *name, int64_t index, int64_t place, int rank, 
     place %= below;
     if (d + 1 < rank) below /= shape[d + 1];
   }
-  snprintf(text, sizeof text, "%.180s: index %lld at [%s] is out of range: expected %lld to %lld", name, (long long)index, at,
-           (long long)low, (long long)high - 1);
+  snprintf(text, sizeof text, "%.180s: index %lld at [%s] is out of range: expected %lld to %lld", name, (long long)index, at, (long long)low, (long long)high - 1);
   return tapc_reject(text);
 }
 
@@ -46,9 +45,7 @@ static tapc_instance *give_up(tapc_instance *instance) {
   return NULL;
 }
 
-uint64_t tapc_group_bytes(const tapc_program *program, int threads) {
-  return (uint64_t)(tapc_group_count(program->n_devices, threads) - 1) * program->group_bytes;
-}
+uint64_t tapc_group_bytes(const tapc_program *program, int threads) { return (uint64_t)(tapc_group_count(program->n_devices, threads) - 1) * program->group_bytes; }
 
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault) {
   tapc_instance *instance = calloc(1, sizeof *instance);
@@ -65,8 +62,7 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
   }
   uint64_t others = (uint64_t)threads - 1, groups = tapc_group_bytes(program, threads);
   uint64_t arena = program->arena_bytes + groups + others * program->share_bytes;
-  if (!own && tapc_memory_check(program->arena_bytes + groups + program->constants_bytes + others * program->thread_bytes,
-                                arena + others * TAPC_STACK, fault))
+  if (!own && tapc_memory_check(program->arena_bytes + groups + program->constants_bytes + others * program->thread_bytes, arena + others * TAPC_STACK, fault))
     return give_up(instance);
   if (program->weights && tapc_weights_map(program->weights, fault)) return give_up(instance);
   if (arena && !(instance->arena = tapc_alloc(arena))) {
@@ -112,9 +108,7 @@ static int run_version(tapc_instance *instance, const tapc_program *program, con
   return tapc_fail(fault, TAPC_INTERNAL, "the program failed with code %d", result);
 }
 
-int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) {
-  return run_version(instance, instance->program, in, out, fault);
-}
+int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) { return run_version(instance, instance->program, in, out, fault); }
 
 int tapc_instance_bind(tapc_instance *instance, int place, tapc_fault *fault) {
   pthread_mutex_lock(&instance->lock);
@@ -141,18 +135,15 @@ static int buffer(const char *kind, const tapc_tensor *tensor, const void *at, t
   size_t unit = tapc_dtype_of(tensor->dtype)->unit;
   if (!tensor->bytes) return 0;
   if (!at) return tapc_fail(fault, TAPC_USAGE, "%s %s: expected a buffer of %zu bytes, found NULL", kind, tensor->name, tensor->bytes);
-  if ((uintptr_t)at % unit)
-    return tapc_fail(fault, TAPC_USAGE, "%s %s: expected an address that is a multiple of %zu, found one that is not", kind, tensor->name, unit);
+  if ((uintptr_t)at % unit) return tapc_fail(fault, TAPC_USAGE, "%s %s: expected an address that is a multiple of %zu, found one that is not", kind, tensor->name, unit);
   return 0;
 }
 
 // apart says whether an output shares no byte with another buffer.
-static int apart(const tapc_tensor *out, const void *at, const char *kind, const tapc_tensor *other, const void *there,
-                 tapc_fault *fault) {
+static int apart(const tapc_tensor *out, const void *at, const char *kind, const tapc_tensor *other, const void *there, tapc_fault *fault) {
   uintptr_t a = (uintptr_t)at, b = (uintptr_t)there;
   if (!out->bytes || !other->bytes || (a < b ? b - a >= out->bytes : a - b >= other->bytes)) return 0;
-  return tapc_fail(fault, TAPC_USAGE, "output %s: expected a buffer apart from all others, found one that overlaps %s %s", out->name, kind,
-                   other->name);
+  return tapc_fail(fault, TAPC_USAGE, "output %s: expected a buffer apart from all others, found one that overlaps %s %s", out->name, kind, other->name);
 }
 
 // address_of gives the address of an output: that of the input whose memory it has, which the caller may leave out.
@@ -185,8 +176,7 @@ static int check_buffers(const tapc_program *p, const void *const *in, void *con
   return status;
 }
 
-int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error,
-                         size_t error_bytes) {
+int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes) {
   tapc_fault fault = {.status = 0};
   const tapc_program *p = NULL;
   if (!instance) tapc_fail(&fault, TAPC_USAGE, "expected an instance, found NULL");
@@ -197,8 +187,7 @@ int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const vo
   return status;
 }
 
-int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
-                      size_t error_bytes) {
+int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes) {
   return tapc_instance_run_at(instance, NULL, inputs, outputs, error, error_bytes);
 }
 

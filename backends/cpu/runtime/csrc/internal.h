@@ -25,9 +25,9 @@
 // ---- fault.c: one line of error text and an exit status -------------------------------------------------------
 
 typedef struct tapc_fault {
-  int status;       // tapc_status
-  char where[512];  // what is being worked on: goes before the text; "" for nothing
-  char text[2048];  // one line, no control characters
+  int status;      // tapc_status
+  char where[512]; // what is being worked on: goes before the text; "" for nothing
+  char text[2048]; // one line, no control characters
 } tapc_fault;
 
 // Records a fault and returns status, so that `return tapc_fail(...)` both reports and leaves.
@@ -59,13 +59,13 @@ int tapc_memory_check(uint64_t bytes, uint64_t addresses, tapc_fault *fault);
 // ---- dtype.c -------------------------------------------------------------------------------------------------
 
 typedef struct tapc_dtype_info {
-  const char *name;    // the compiler's name: "float32"
-  const char *descr;   // NumPy's: "<f4"; NULL when .npy cannot hold it
-  const char *tag;     // safetensors': "F32"; NULL when .safetensors cannot hold it
-  unsigned char bits;  // of an element's value
-  unsigned char size;  // bytes of an element
-  unsigned char unit;  // bytes of what byte order applies to
-  char kind;           // b, i, u, f or c
+  const char *name;     // the compiler's name: "float32"
+  const char *descr;    // NumPy's: "<f4"; NULL when .npy cannot hold it
+  const char *tag;      // safetensors': "F32"; NULL when .safetensors cannot hold it
+  unsigned char bits;   // of an element's value
+  unsigned char size;   // bytes of an element
+  unsigned char unit;   // bytes of what byte order applies to
+  char kind;            // b, i, u, f or c
   unsigned char digits; // decimal digits that tell any two values apart
 } tapc_dtype_info;
 
@@ -79,8 +79,8 @@ typedef struct tapc_float_format {
   unsigned char minus;    // what the code of the sign alone is: '0' for -0, 'n' for NaN
 } tapc_float_format;
 
-const tapc_dtype_info *tapc_dtype_of(int dtype); // NULL when not a dtype
-const tapc_float_format *tapc_float_of(int dtype); // NULL when not a float of at most 16 bits
+const tapc_dtype_info *tapc_dtype_of(int dtype);         // NULL when not a dtype
+const tapc_float_format *tapc_float_of(int dtype);       // NULL when not a float of at most 16 bits
 int64_t tapc_load_int(int dtype, const void *element);   // kinds b and i
 uint64_t tapc_load_uint(int dtype, const void *element); // kind u
 double tapc_load_float(int dtype, const void *element);  // kind f, or a component of kind c
@@ -143,8 +143,7 @@ int tapc_archive_open(tapc_archive *archive, const char *path, tapc_fault *fault
 void tapc_archive_close(tapc_archive *archive);
 tapc_entry *tapc_archive_find(const tapc_archive *archive, const char *name);
 // Reads one tensor into memory of want->bytes, after checking that its dtype and shape are want's.
-int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory,
-                      tapc_fault *fault);
+int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory, tapc_fault *fault);
 int tapc_archive_add(tapc_archive *archive, const tapc_entry *entry, tapc_fault *fault); // takes over entry->name
 int tapc_archive_sort(tapc_archive *archive, tapc_fault *fault);                         // by name; refuses duplicates
 int tapc_read_at(int fd, void *memory, uint64_t bytes, uint64_t offset, tapc_fault *fault);
@@ -160,7 +159,8 @@ size_t tapc_npy_write_head(char *head, size_t room, const tapc_tensor *tensor); 
 int tapc_zip_list(tapc_archive *archive, tapc_fault *fault);
 int tapc_zip_locate(const tapc_archive *archive, const tapc_entry *entry, uint64_t *offset, tapc_fault *fault);
 uint32_t tapc_crc32(uint32_t crc, const void *data, size_t bytes); // start with 0
-// inflate.c: unpacks what lies packed in a file, and hands over so many bytes, a part at a time. *missing is how many there were not, *ended tells whether the stream's end was reached.
+// inflate.c: unpacks what lies packed in a file, and hands over so many bytes, a part at a time. *missing is how many there were not, *ended tells whether the stream's end was
+// reached.
 typedef struct tapc_packed {
   int fd;
   uint64_t offset, bytes;
@@ -184,8 +184,7 @@ typedef struct tapc_sink {
 // Announces a file, and makes sure that it can be created. Its format follows from the ending of the path.
 int tapc_sink_open(tapc_sink *sink, const char *path, tapc_fault *fault);
 // Writes n tensors to the file announced as path (the same pointer).
-int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const *tensors, void *const *data, size_t n,
-                    tapc_fault *fault);
+int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const *tensors, void *const *data, size_t n, tapc_fault *fault);
 // Moves every file to its place. On failure none is left behind.
 int tapc_sink_commit(tapc_sink *sink, tapc_fault *fault);
 // Removes what was not committed and frees the sink.
@@ -204,8 +203,7 @@ void tapc_print_tensor(FILE *to, const tapc_tensor *tensor, const void *data);
 
 // Runs the instance n times after a warm-up and prints the distribution of times.
 int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault);
-int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out,
-                 tapc_fault *fault);
+int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault);
 
 int tapc_default_threads(void); // cores that the process may run on, or what the control group allows if less
 // Processors' worth of time, rounded up, that the control groups of the process grant by their quotas, those around its own included;
@@ -221,7 +219,7 @@ typedef struct tapc_affinity {
 int tapc_bind_thread(pthread_t thread, int cpu);
 int tapc_bind_caller(int cpu, tapc_affinity *before);
 void tapc_unbind_caller(const tapc_affinity *before);
-int tapc_processors(void);      // threads that can run at once: logical processors, or what the control group allows if less
+int tapc_processors(void); // threads that can run at once: logical processors, or what the control group allows if less
 
 tapc_pool *tapc_pool_new(int threads, tapc_fault *fault);
 void tapc_pool_free(tapc_pool *pool);
@@ -293,10 +291,10 @@ typedef struct tapc_options {
   const char *data_dir; // of the files that the program names; NULL: the working directory
   uint64_t seed;
   int random;
-  int threads;   // 0: not given
-  int64_t bench; // runs; 0: not given
-  int profile;   // each step is timed, too
-  int pin;       // threads are bound to cores
+  int threads;    // 0: not given
+  int64_t bench;  // runs; 0: not given
+  int profile;    // each step is timed, too
+  int pin;        // threads are bound to cores
   int64_t *sizes; // of the program's dimensions; -1: not given
 } tapc_options;
 

@@ -18,7 +18,7 @@ typedef struct session {
   tapc_options options;
   tapc_instance *instance;
   void **in, **out;
-  unsigned char *given; // inputs that have been read
+  unsigned char *given;    // inputs that have been read
   char **paths;            // of outputs in files that the program names
   unsigned char *possible; // versions for the sizes that were found, while these are looked for; else NULL
   tapc_sink sink;
@@ -44,8 +44,8 @@ static const char *entry_name(const void *archive, size_t i) { return ((const ta
 
 static int no_entry(session *s, const tapc_archive *archive, const char *key) {
   const char *near = tapc_nearest(key, entry_name, archive, archive->n > 1000 ? 1000 : archive->n);
-  return tapc_fail(&s->fault, TAPC_INPUT, "expected an entry \"%s\", found none among %zu%s%s%s", key, archive->n,
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  return tapc_fail(
+    &s->fault, TAPC_INPUT, "expected an entry \"%s\", found none among %zu%s%s%s", key, archive->n, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
 // Splits FILE:KEY when there is no file of the whole name. *path is allocated when it differs from the text.
@@ -106,8 +106,8 @@ static int load_bytes(session *s, int input, const char *path) {
   if (fd < 0) return s->fault.status;
   int status = 0;
   if ((uint64_t)tensor->file->offset > size || size - (uint64_t)tensor->file->offset < want.bytes)
-    status = tapc_fail(&s->fault, TAPC_INPUT, "expected %zu bytes from byte %lld on, found a file of %llu bytes", want.bytes, (long long)tensor->file->offset,
-                       (unsigned long long)size);
+    status =
+      tapc_fail(&s->fault, TAPC_INPUT, "expected %zu bytes from byte %lld on, found a file of %llu bytes", want.bytes, (long long)tensor->file->offset, (unsigned long long)size);
   if (!status) status = tapc_read_at(fd, s->in[input], want.bytes, (uint64_t)tensor->file->offset, &s->fault);
   close(fd);
   if (!status) tapc_spread(tensor, s->in[input]);
@@ -131,14 +131,13 @@ static int input_of(const tapc_program *program, const char *name) {
   return -1;
 }
 
-
 // One entry of an archive of all inputs. An input that has a file of its own, or came before, keeps that.
 static int load_entry(session *s, const char *path, const tapc_archive *archive, const tapc_entry *entry) {
   int input = archive->format == TAPC_NPY ? 0 : input_of(s->program, entry->name);
   if (input < 0) {
     const char *near = tapc_nearest(entry->name, tapc_input_name, s->program, (size_t)s->program->n_inputs);
-    return tapc_fail(&s->fault, TAPC_INPUT, "no input is named \"%.200s\"%s%s%s (the program has %d)", entry->name,
-                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", s->program->n_inputs);
+    return tapc_fail(&s->fault, TAPC_INPUT, "no input is named \"%.200s\"%s%s%s (the program has %d)", entry->name, near ? "; did you mean \"" : "", near ? near : "",
+      near ? "\"?" : "", s->program->n_inputs);
   }
   if (s->given[input]) return 0;
   tapc_about(&s->fault, "input \"%s\": %s", s->program->inputs[input].name, path);
@@ -161,8 +160,8 @@ static int load_archive(session *s, const char *path) {
 
 static int missing(session *s, const tapc_tensor *tensor) {
   char shape[512];
-  return tapc_fail(&s->fault, TAPC_USAGE, "input \"%s\" is missing: expected --input %s=FILE with %s %s, or --random SEED", tensor->name,
-                   tensor->name, tapc_dtype_of(tensor->dtype)->name, tapc_shape_text(shape, sizeof shape, tensor->rank, tensor->shape));
+  return tapc_fail(&s->fault, TAPC_USAGE, "input \"%s\" is missing: expected --input %s=FILE with %s %s, or --random SEED", tensor->name, tensor->name,
+    tapc_dtype_of(tensor->dtype)->name, tapc_shape_text(shape, sizeof shape, tensor->rank, tensor->shape));
 }
 
 static int load_inputs(session *s) {
@@ -220,8 +219,8 @@ static int check_holds(session *s, const tapc_tensor *tensor, const char *path) 
   const tapc_dtype_info *info = tapc_dtype_of(tensor->dtype);
   if (!path || !tapc_format_of(path, &format)) return 0;
   if (format == TAPC_SAFETENSORS ? info->tag != NULL : info->descr != NULL) return 0;
-  return tapc_fail(&s->fault, TAPC_USAGE, "output \"%s\": %s cannot hold %s; expected a file name that ends in %s", tensor->name, path,
-                   info->name, info->tag ? ".safetensors" : ".npy or .npz");
+  return tapc_fail(
+    &s->fault, TAPC_USAGE, "output \"%s\": %s cannot hold %s; expected a file name that ends in %s", tensor->name, path, info->name, info->tag ? ".safetensors" : ".npy or .npz");
 }
 
 static int check_outputs(session *s) {
@@ -366,10 +365,17 @@ static int run(session *s) {
 
 static int act(session *s, const char *self) {
   switch (s->options.action) {
-  case TAPC_HELP: tapc_print_help(stdout, s->program, self); return 0;
-  case TAPC_DESCRIBE: puts(s->program->describe ? s->program->describe : "{}"); return 0;
-  case TAPC_VERSION_TEXT: printf("%s, compiled by tapc %s\n", s->program->name, TAPC_VERSION); return 0;
-  default: return run(s);
+  case TAPC_HELP:
+    tapc_print_help(stdout, s->program, self);
+    return 0;
+  case TAPC_DESCRIBE:
+    puts(s->program->describe ? s->program->describe : "{}");
+    return 0;
+  case TAPC_VERSION_TEXT:
+    printf("%s, compiled by tapc %s\n", s->program->name, TAPC_VERSION);
+    return 0;
+  default:
+    return run(s);
   }
 }
 
@@ -383,8 +389,7 @@ int main(int argc, char **argv) {
   int status = tapc_options_parse(&s.options, s.program, argc, argv, &s.fault);
   if (!status) status = act(&s, self);
   tapc_options_free(&s.options);
-  if ((fflush(stdout) || ferror(stdout)) && !status)
-    status = tapc_fail(&s.fault, TAPC_INTERNAL, "cannot write to standard output: %s", strerror(errno));
+  if ((fflush(stdout) || ferror(stdout)) && !status) status = tapc_fail(&s.fault, TAPC_INTERNAL, "cannot write to standard output: %s", strerror(errno));
   if (status) fprintf(stderr, "%s: error: %s\n", self, s.fault.text);
   return status;
 }

@@ -81,8 +81,8 @@ static uint64_t process_has(uint64_t used) {
 
 static int refuse(uint64_t bytes, uint64_t has, const char *what, tapc_fault *fault) {
   if (bytes <= has) return 0;
-  return tapc_fail(fault, TAPC_INTERNAL, "out of memory: the program needs %llu bytes, and %s %llu (TAPC_MEMORY=unchecked tries all the same)",
-                   (unsigned long long)bytes, what, (unsigned long long)has);
+  return tapc_fail(fault, TAPC_INTERNAL, "out of memory: the program needs %llu bytes, and %s %llu (TAPC_MEMORY=unchecked tries all the same)", (unsigned long long)bytes, what,
+    (unsigned long long)has);
 }
 
 int tapc_memory_check(uint64_t bytes, uint64_t addresses, tapc_fault *fault) {

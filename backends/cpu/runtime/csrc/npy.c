@@ -6,10 +6,8 @@
 #include "internal.h"
 
 int tapc_npy_head(const unsigned char *start, uint64_t total, uint64_t *head_bytes, tapc_fault *fault) {
-  if (total < 10 || (start[6] > 1 && total < 12))
-    return tapc_fail(fault, TAPC_INPUT, "truncated: expected a .npy header, found %llu bytes", (unsigned long long)total);
-  if (memcmp(start, "\x93NUMPY", 6))
-    return tapc_fail(fault, TAPC_INPUT, "not a .npy file: expected it to begin with \"\\x93NUMPY\"");
+  if (total < 10 || (start[6] > 1 && total < 12)) return tapc_fail(fault, TAPC_INPUT, "truncated: expected a .npy header, found %llu bytes", (unsigned long long)total);
+  if (memcmp(start, "\x93NUMPY", 6)) return tapc_fail(fault, TAPC_INPUT, "not a .npy file: expected it to begin with \"\\x93NUMPY\"");
   uint64_t length = start[8] | (uint64_t)start[9] << 8, before = 10;
   if (start[6] == 2 || start[6] == 3) {
     length |= (uint64_t)start[10] << 16 | (uint64_t)start[11] << 24;
@@ -18,11 +16,9 @@ int tapc_npy_head(const unsigned char *start, uint64_t total, uint64_t *head_byt
     return tapc_fail(fault, TAPC_INPUT, ".npy version: expected 1, 2 or 3, found %d.%d", start[6], start[7]);
   }
   if (length > TAPC_MAX_NPY_HEADER)
-    return tapc_fail(fault, TAPC_INPUT, ".npy header length: expected at most %d bytes, found %llu", TAPC_MAX_NPY_HEADER,
-                     (unsigned long long)length);
+    return tapc_fail(fault, TAPC_INPUT, ".npy header length: expected at most %d bytes, found %llu", TAPC_MAX_NPY_HEADER, (unsigned long long)length);
   if (length > total - before)
-    return tapc_fail(fault, TAPC_INPUT, "truncated: expected a .npy header of %llu bytes, found %llu",
-                     (unsigned long long)length, (unsigned long long)(total - before));
+    return tapc_fail(fault, TAPC_INPUT, "truncated: expected a .npy header of %llu bytes, found %llu", (unsigned long long)length, (unsigned long long)(total - before));
   *head_bytes = before + length;
   return 0;
 }
@@ -120,12 +116,8 @@ static int parse_descr(const char *descr, tapc_layout *layout, tapc_fault *fault
     layout->swap = order == '>' && info->unit > 1;
     return 0;
   }
-  if (type[0] == 'V')
-    return tapc_fail(fault, TAPC_INPUT,
-                     "dtype: raw records '%s' have no element type (bfloat16 and float8 are kept so); use .safetensors for them",
-                     descr);
-  return tapc_fail(fault, TAPC_INPUT,
-                   "dtype: expected a boolean, integer, float or complex type such as '<f4', found '%s'", descr);
+  if (type[0] == 'V') return tapc_fail(fault, TAPC_INPUT, "dtype: raw records '%s' have no element type (bfloat16 and float8 are kept so); use .safetensors for them", descr);
+  return tapc_fail(fault, TAPC_INPUT, "dtype: expected a boolean, integer, float or complex type such as '<f4', found '%s'", descr);
 }
 
 int tapc_npy_parse(const unsigned char *head, uint64_t head_bytes, tapc_layout *layout, tapc_fault *fault) {
@@ -140,11 +132,10 @@ int tapc_npy_parse(const unsigned char *head, uint64_t head_bytes, tapc_layout *
     if (npy_take_string(&r, key, sizeof key, "a key")) return TAPC_INPUT;
     unsigned which = !strcmp(key, "descr") ? 1 : !strcmp(key, "fortran_order") ? 2 : !strcmp(key, "shape") ? 4 : 0;
     if (!which || seen & which)
-      return tapc_fail(fault, TAPC_INPUT, "bad .npy header: expected 'descr', 'fortran_order' and 'shape' once each, found '%s'%s",
-                       key, which ? " twice" : "");
+      return tapc_fail(fault, TAPC_INPUT, "bad .npy header: expected 'descr', 'fortran_order' and 'shape' once each, found '%s'%s", key, which ? " twice" : "");
     seen |= which;
     if (!npy_take(&r, ':')) return bad_npy(&r, "\":\"");
-    int status = which == 1 ? npy_take_string(&r, descr, sizeof descr, "a type string such as '<f4' for 'descr'")
+    int status = which == 1   ? npy_take_string(&r, descr, sizeof descr, "a type string such as '<f4' for 'descr'")
                  : which == 2 ? take_flag(&r, &layout->fortran)
                               : take_shape(&r, layout);
     if (status) return status;
@@ -163,8 +154,7 @@ int tapc_npy_parse(const unsigned char *head, uint64_t head_bytes, tapc_layout *
 // The header as NumPy writes it, padded with spaces so that the data begin at a multiple of 64.
 size_t tapc_npy_write_head(char *head, size_t room, const tapc_tensor *tensor) {
   size_t used = 10;
-  int wrote = snprintf(head + used, room - used, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                       tapc_dtype_of(tensor->dtype)->descr);
+  int wrote = snprintf(head + used, room - used, "{'descr': '%s', 'fortran_order': False, 'shape': (", tapc_dtype_of(tensor->dtype)->descr);
   used += (size_t)wrote;
   for (int i = 0; i < tensor->rank; i++) {
     if (used + 64 + 128 > room) return 0;

@@ -50,9 +50,7 @@ static void put_common(unsigned char *p, const zip_entry *e, size_t name, size_t
   put_le(p + 24, extra, 2);
 }
 
-static int put_name(FILE *to, const tapc_tensor *tensor) {
-  return put(to, tensor->name, strlen(tensor->name)) || put(to, ".npy", 4) ? -1 : 0;
-}
+static int put_name(FILE *to, const tapc_tensor *tensor) { return put(to, tensor->name, strlen(tensor->name)) || put(to, ".npy", 4) ? -1 : 0; }
 
 static int put_local(FILE *to, const tapc_tensor *tensor, const void *data, zip_entry *e) {
   unsigned char record[30] = "PK\3\4", extra[20];
@@ -136,12 +134,9 @@ static void put_json_string(FILE *to, const char *text) {
   putc('"', to);
   for (; *text; text++) {
     const char *simple = strchr(from, *text);
-    if (simple)
-      fprintf(to, "\\%c", into[simple - from]);
-    else if ((unsigned char)*text < 0x20)
-      fprintf(to, "\\u%04x", (unsigned)*text);
-    else
-      putc(*text, to);
+    if (simple) fprintf(to, "\\%c", into[simple - from]);
+    else if ((unsigned char)*text < 0x20) fprintf(to, "\\u%04x", (unsigned)*text);
+    else putc(*text, to);
   }
   putc('"', to);
 }

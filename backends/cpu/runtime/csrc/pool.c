@@ -58,14 +58,14 @@ typedef struct region {
 typedef struct worker {
   _Alignas(LINE) atomic_uint range; // of grains that nobody has taken: see range_of
   _Alignas(LINE) atomic_uint asleep;
-  atomic_int spins; // whether it is worth it
-  atomic_int holds; // a piece
+  atomic_int spins;  // whether it is worth it
+  atomic_int holds;  // a piece
   atomic_llong came; // when it last woke up
   tapc_pool *pool;
   pthread_t thread;
   int index;
   int64_t price, owed, called; // the caller's: the time when it last called this one, or 0
-  int wanted, late;                // the caller's: to be called, and waited for
+  int wanted, late;            // the caller's: to be called, and waited for
 } worker;
 
 struct tapc_pool {
@@ -76,13 +76,12 @@ struct tapc_pool {
   atomic_int caller_sleeps;
   int threads, started, spin, eager;
   pid_t process;
-  worker *workers; // the first is the caller
+  worker *workers;       // the first is the caller
   tapc_devices *devices; // that it is a part of; NULL for a pool by itself
-  int group; // its number among the groups of these
+  int group;             // its number among the groups of these
 };
 
-// What the current thread is doing: in a region or not, as which worker.
-static _Thread_local struct here {
+static _Thread_local struct here { // what the current thread is doing: in a region or not, as which worker
   int inside, worker;
 } here;
 
@@ -163,8 +162,7 @@ static unsigned next_region(worker *self, unsigned last) {
   TAPC_POOL_PAUSE(4);
   if (atomic_load(&p->number) == last)
     while (atomic_load(&self->asleep)) tapc_park(&self->asleep, 1);
-  else
-    atomic_store(&self->asleep, 0);
+  else atomic_store(&self->asleep, 0);
   atomic_store_explicit(&self->came, tapc_now_ns(), memory_order_relaxed);
   return atomic_load(&p->number);
 }

@@ -29,10 +29,18 @@ static void format_element(char *text, size_t room, const tapc_tensor *tensor, c
   const unsigned char *element = data + i * info->size;
   char re[40], im[40];
   switch (info->kind) {
-  case 'b': snprintf(text, room, "%s", *element ? "true" : "false"); break;
-  case 'i': snprintf(text, room, "%lld", (long long)tapc_load_int(tensor->dtype, element)); break;
-  case 'u': snprintf(text, room, "%llu", (unsigned long long)tapc_load_uint(tensor->dtype, element)); break;
-  case 'f': format_float(text, room, tapc_load_float(tensor->dtype, element), tensor->dtype); break;
+  case 'b':
+    snprintf(text, room, "%s", *element ? "true" : "false");
+    break;
+  case 'i':
+    snprintf(text, room, "%lld", (long long)tapc_load_int(tensor->dtype, element));
+    break;
+  case 'u':
+    snprintf(text, room, "%llu", (unsigned long long)tapc_load_uint(tensor->dtype, element));
+    break;
+  case 'f':
+    format_float(text, room, tapc_load_float(tensor->dtype, element), tensor->dtype);
+    break;
   default:
     format_float(re, sizeof re, tapc_load_float(tensor->dtype, element), tensor->dtype);
     format_float(im, sizeof im, tapc_load_float(tensor->dtype, element + info->unit), tensor->dtype);
@@ -103,9 +111,12 @@ static size_t extreme(const tapc_tensor *tensor, const unsigned char *data, size
 
 static double as_double(const tapc_tensor *tensor, const unsigned char *element) {
   switch (tapc_dtype_of(tensor->dtype)->kind) {
-  case 'f': return tapc_load_float(tensor->dtype, element);
-  case 'u': return (double)tapc_load_uint(tensor->dtype, element);
-  default: return (double)tapc_load_int(tensor->dtype, element);
+  case 'f':
+    return tapc_load_float(tensor->dtype, element);
+  case 'u':
+    return (double)tapc_load_uint(tensor->dtype, element);
+  default:
+    return (double)tapc_load_int(tensor->dtype, element);
   }
 }
 
@@ -115,10 +126,8 @@ static void print_distribution(FILE *to, const tapc_tensor *tensor, const unsign
   double sum = 0;
   for (size_t i = 0; i < n; i++) {
     double value = as_double(tensor, data + i * size);
-    if (isnan(value))
-      not_numbers++;
-    else
-      sum += value;
+    if (isnan(value)) not_numbers++;
+    else sum += value;
   }
   if (not_numbers == n) {
     fprintf(to, "  all %zu are NaN\n", n);
@@ -154,8 +163,7 @@ void tapc_print_tensor(FILE *to, const tapc_tensor *tensor, const void *data) {
   char text[512];
   size_t n = tapc_count(tensor);
   int kind = tapc_dtype_of(tensor->dtype)->kind;
-  fprintf(to, "%s: %s, shape %s", tensor->name, tapc_dtype_of(tensor->dtype)->name,
-          tapc_shape_text(text, sizeof text, tensor->rank, tensor->shape));
+  fprintf(to, "%s: %s, shape %s", tensor->name, tapc_dtype_of(tensor->dtype)->name, tapc_shape_text(text, sizeof text, tensor->rank, tensor->shape));
   if (!tapc_starts_at_zero(tensor)) fprintf(to, ", range %s", tapc_range_text(text, sizeof text, tensor));
   putc('\n', to);
   if (n == 0) {

@@ -32,9 +32,7 @@ static uint64_t hash_name(const char *name) {
 
 static uint64_t draw(uint64_t key, uint64_t i) { return mix(key + (i + 1) * golden); }
 
-static double real(uint64_t u, int precision) {
-  return (double)(int64_t)(u >> (64 - precision)) / (double)((uint64_t)1 << (precision - 1)) - 1.0;
-}
+static double real(uint64_t u, int precision) { return (double)(int64_t)(u >> (64 - precision)) / (double)((uint64_t)1 << (precision - 1)) - 1.0; }
 
 // The code of a value that a narrow float holds exactly.
 static unsigned small_bits(double value, const tapc_float_format *f) {
@@ -73,8 +71,12 @@ static void put_random(unsigned char *to, const tapc_tensor *tensor, uint64_t ke
   uint64_t u = draw(key, i);
   const tapc_float_format *format = tapc_float_of(dtype);
   switch (dtype) {
-  case TAPC_F64: put_double(to, u); return;
-  case TAPC_F32: put_single(to, u); return;
+  case TAPC_F64:
+    put_double(to, u);
+    return;
+  case TAPC_F32:
+    put_single(to, u);
+    return;
   case TAPC_C64:
     put_single(to, draw(key, 2 * i));
     put_single(to + 4, draw(key, 2 * i + 1));
@@ -83,7 +85,8 @@ static void put_random(unsigned char *to, const tapc_tensor *tensor, uint64_t ke
     put_double(to, draw(key, 2 * i));
     put_double(to + 8, draw(key, 2 * i + 1));
     return;
-  default: break;
+  default:
+    break;
   }
   if (format) put_small(to, u, format, tapc_dtype_of(dtype)->size);
   else put_integer(to, u, tapc_dtype_of(dtype), tensor->limit);

@@ -20,8 +20,7 @@ static void skip_space(json *j) {
 static int bad(json *j, const char *expected) {
   char found[24] = "the end";
   if (j->at < j->end) snprintf(found, sizeof found, "\"%.*s\"", j->end - j->at < 12 ? (int)(j->end - j->at) : 12, j->at);
-  return tapc_fail(j->fault, TAPC_INPUT, "bad .safetensors header at byte %zu: expected %s, found %s", (size_t)(j->at - j->start) + 8,
-                   expected, found);
+  return tapc_fail(j->fault, TAPC_INPUT, "bad .safetensors header at byte %zu: expected %s, found %s", (size_t)(j->at - j->start) + 8, expected, found);
 }
 
 static int take(json *j, char c) {
@@ -154,7 +153,8 @@ static int take_dtype(json *j, tapc_layout *layout) {
   }
   int status = 0;
   if (!layout->dtype)
-    status = tapc_fail(j->fault, TAPC_INPUT, "dtype: expected BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F8_E8M0, F8_E4M3FNUZ, F8_E5M2FNUZ, F16, BF16, F32, F64 or C64, found \"%.40s\"", tag);
+    status = tapc_fail(
+      j->fault, TAPC_INPUT, "dtype: expected BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F8_E8M0, F8_E4M3FNUZ, F8_E5M2FNUZ, F16, BF16, F32, F64 or C64, found \"%.40s\"", tag);
   free(tag);
   return status;
 }
@@ -173,9 +173,7 @@ static int take_tensor(json *j, tapc_layout *layout, int64_t offsets[2]) {
     if (!which || seen & which) return bad(j, "dtype, shape and data_offsets once each before this");
     seen |= which;
     if (!take(j, ':')) return bad(j, "\":\"");
-    status = which == 1 ? take_dtype(j, layout)
-             : which == 2 ? take_numbers(j, layout->shape, TAPC_MAX_RANK, &layout->rank)
-                          : take_numbers(j, offsets, 2, &n);
+    status = which == 1 ? take_dtype(j, layout) : which == 2 ? take_numbers(j, layout->shape, TAPC_MAX_RANK, &layout->rank) : take_numbers(j, offsets, 2, &n);
     if (status) return status;
     if (n != 2) return bad(j, "two data_offsets before this");
   } while (take(j, ','));
@@ -207,11 +205,11 @@ static int list_tensor(tapc_archive *archive, json *j, char *name, uint64_t data
   if (!status) status = tapc_layout_measure(&layout, j->fault);
   uint64_t begin = (uint64_t)offsets[0], end = (uint64_t)offsets[1], room = archive->size - data;
   if (!status && (begin > end || end > room))
-    status = tapc_fail(j->fault, TAPC_INPUT, "\"%.80s\": truncated or damaged: expected data_offsets within 0 to %llu, found %llu to %llu",
-                       name, (unsigned long long)room, (unsigned long long)begin, (unsigned long long)end);
+    status = tapc_fail(j->fault, TAPC_INPUT, "\"%.80s\": truncated or damaged: expected data_offsets within 0 to %llu, found %llu to %llu", name, (unsigned long long)room,
+      (unsigned long long)begin, (unsigned long long)end);
   if (!status && end - begin != layout.bytes)
-    status = tapc_fail(j->fault, TAPC_INPUT, "\"%.80s\": expected %llu bytes for its dtype and shape, found data_offsets for %llu",
-                       name, (unsigned long long)layout.bytes, (unsigned long long)(end - begin));
+    status = tapc_fail(j->fault, TAPC_INPUT, "\"%.80s\": expected %llu bytes for its dtype and shape, found data_offsets for %llu", name, (unsigned long long)layout.bytes,
+      (unsigned long long)(end - begin));
   if (status) {
     free(name);
     return status;
@@ -233,13 +231,12 @@ static int check_places(tapc_archive *archive, uint64_t data, tapc_fault *fault)
   for (size_t i = 0; i < archive->n; i++) {
     const tapc_entry *e = &archive->entries[i];
     if (e->at != at)
-      return tapc_fail(fault, TAPC_INPUT, "\"%.80s\": expected its bytes to begin at %llu, where the tensor before ends, found %llu",
-                       e->name, (unsigned long long)(at - data), (unsigned long long)(e->at - data));
+      return tapc_fail(fault, TAPC_INPUT, "\"%.80s\": expected its bytes to begin at %llu, where the tensor before ends, found %llu", e->name, (unsigned long long)(at - data),
+        (unsigned long long)(e->at - data));
     at += e->stored;
   }
   if (at == archive->size) return 0;
-  return tapc_fail(fault, TAPC_INPUT, "expected %llu bytes of tensors, found %llu", (unsigned long long)(at - data),
-                   (unsigned long long)(archive->size - data));
+  return tapc_fail(fault, TAPC_INPUT, "expected %llu bytes of tensors, found %llu", (unsigned long long)(at - data), (unsigned long long)(archive->size - data));
 }
 
 static int list_object(tapc_archive *archive, json *j, uint64_t data) {
@@ -274,7 +271,7 @@ int tapc_safetensors_list(tapc_archive *archive, tapc_fault *fault) {
   for (int i = 0; i < 8; i++) bytes |= (uint64_t)start[i] << (8 * i);
   if (bytes > MAX_HEADER || bytes > archive->size - 8)
     return tapc_fail(fault, TAPC_INPUT, ".safetensors header length: expected at most %llu, found %llu",
-                     (unsigned long long)(archive->size - 8 < MAX_HEADER ? archive->size - 8 : MAX_HEADER), (unsigned long long)bytes);
+      (unsigned long long)(archive->size - 8 < MAX_HEADER ? archive->size - 8 : MAX_HEADER), (unsigned long long)bytes);
   archive->header = malloc((size_t)bytes + 1);
   if (!archive->header) return tapc_no_memory(fault, bytes, "a header");
   archive->header_bytes = (size_t)bytes;

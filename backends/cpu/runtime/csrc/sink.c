@@ -19,7 +19,7 @@ typedef struct tapc_sink_file {
   char *volatile beside; // its name at first; NULL while it has none
   FILE *to;
   tapc_format format;
-  int nameless;          // it can be without a name
+  int nameless; // it can be without a name
 } tapc_sink_file;
 
 // ---- Signals -------------------------------------------------------------------------------------------------
@@ -143,8 +143,7 @@ static int open_beside(tapc_sink_file *file) {
 static int create(tapc_sink_file *file, tapc_fault *fault) {
   struct stat st;
   if (!stat(file->path, &st) && !S_ISREG(st.st_mode))
-    return tapc_fail(fault, TAPC_USAGE, "cannot write %s: expected a regular file or none there, found %s", file->path,
-                     S_ISDIR(st.st_mode) ? "a directory" : "something else");
+    return tapc_fail(fault, TAPC_USAGE, "cannot write %s: expected a regular file or none there, found %s", file->path, S_ISDIR(st.st_mode) ? "a directory" : "something else");
   int fd = file->nameless ? open_nameless(file->path) : -1;
   file->nameless = fd >= 0;
   if (fd < 0) fd = open_beside(file);
@@ -173,8 +172,7 @@ int tapc_sink_open(tapc_sink *sink, const char *path, tapc_fault *fault) {
   tapc_sink_file *file = &sink->files[sink->n];
   memset(file, 0, sizeof *file);
   file->path = path;
-  if (!tapc_format_of(path, &file->format))
-    return tapc_fail(fault, TAPC_USAGE, "expected a file name that ends in .npy, .npz or .safetensors, found \"%s\"", path);
+  if (!tapc_format_of(path, &file->format)) return tapc_fail(fault, TAPC_USAGE, "expected a file name that ends in .npy, .npz or .safetensors, found \"%s\"", path);
   file->nameless = sink->n < MOST_NAMELESS;
   sink->n++;
   guard(sink);
@@ -184,8 +182,7 @@ int tapc_sink_open(tapc_sink *sink, const char *path, tapc_fault *fault) {
   return status;
 }
 
-int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const *tensors, void *const *data, size_t n,
-                    tapc_fault *fault) {
+int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const *tensors, void *const *data, size_t n, tapc_fault *fault) {
   for (size_t i = 0; i < sink->n; i++) {
     tapc_sink_file *file = &sink->files[i];
     if (file->path != path) continue;

@@ -12,8 +12,7 @@ static size_t add_choice(char *list, size_t used, size_t room, const char *text,
 }
 
 // Lists what versions have, each text once; of many the first and the last.
-static const char *list_of(char *list, size_t room, const tapc_program *program,
-                           void (*text)(char *to, size_t room, const tapc_program *version, int which), int which) {
+static const char *list_of(char *list, size_t room, const tapc_program *program, void (*text)(char *to, size_t room, const tapc_program *version, int which), int which) {
   char texts[LISTED][TEXT], next[TEXT];
   int n = 0, more = 0;
   size_t used = 0;
@@ -36,17 +35,11 @@ static const char *list_of(char *list, size_t room, const tapc_program *program,
   return list;
 }
 
-static void size_text(char *to, size_t room, const tapc_program *version, int dim) {
-  snprintf(to, room, "%lld", (long long)version->at[dim]);
-}
+static void size_text(char *to, size_t room, const tapc_program *version, int dim) { snprintf(to, room, "%lld", (long long)version->at[dim]); }
 
-static void input_text(char *to, size_t room, const tapc_program *version, int input) {
-  tapc_shape_text(to, room, version->inputs[input].rank, version->inputs[input].shape);
-}
+static void input_text(char *to, size_t room, const tapc_program *version, int input) { tapc_shape_text(to, room, version->inputs[input].rank, version->inputs[input].shape); }
 
-static void sizes_text(char *to, size_t room, const tapc_program *version, int n_dims) {
-  tapc_shape_text(to, room, n_dims, version->at);
-}
+static void sizes_text(char *to, size_t room, const tapc_program *version, int n_dims) { tapc_shape_text(to, room, n_dims, version->at); }
 
 static int any_of(const tapc_program *program, const unsigned char *possible) {
   int found = 0;
@@ -70,7 +63,7 @@ const tapc_program *tapc_version_at(const tapc_program *program, const int64_t *
     else high = middle;
   }
   tapc_fail(fault, TAPC_USAGE, "sizes: expected %s, found %s", list_of(list, sizeof list, program, sizes_text, program->n_dims),
-            tapc_shape_text(found, sizeof found, program->n_dims, sizes));
+    tapc_shape_text(found, sizeof found, program->n_dims, sizes));
   return NULL;
 }
 
@@ -79,7 +72,7 @@ int tapc_narrow_dim(const tapc_program *program, unsigned char *possible, int di
   for (int v = 0; v < program->n_versions; v++) possible[v] &= program->versions[v].at[dim] == size;
   if (any_of(program, possible)) return 0;
   return tapc_fail(fault, TAPC_USAGE, "--dim %s: expected %s%s, found %lld", program->dims[dim], list_of(list, sizeof list, program, size_text, dim),
-                   program->n_dims > 1 ? ", with sizes of the others that go with it" : "", (long long)size);
+    program->n_dims > 1 ? ", with sizes of the others that go with it" : "", (long long)size);
 }
 
 int tapc_narrow_input(const tapc_program *program, unsigned char *possible, int input, const tapc_layout *found, tapc_fault *fault) {
@@ -94,7 +87,7 @@ int tapc_narrow_input(const tapc_program *program, unsigned char *possible, int 
   }
   if (any_of(program, possible)) return 0;
   return tapc_fail(fault, TAPC_INPUT, "shape: expected %s%s, found %s", list_of(list, sizeof list, program, input_text, input),
-                   fits ? ", and sizes that the other inputs have too" : "", tapc_shape_text(shape, sizeof shape, found->rank, found->shape));
+    fits ? ", and sizes that the other inputs have too" : "", tapc_shape_text(shape, sizeof shape, found->rank, found->shape));
 }
 
 void tapc_print_sizes(FILE *to, const tapc_program *program, int dim) {

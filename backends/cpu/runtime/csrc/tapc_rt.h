@@ -18,15 +18,32 @@ extern "C" {
 // types narrower than a byte take one byte each: integers sign- or zero-extended, floats their code.
 enum tapc_dtype {
   TAPC_BOOL = 1,
-  TAPC_I8, TAPC_I16, TAPC_I32, TAPC_I64,
-  TAPC_U8, TAPC_U16, TAPC_U32, TAPC_U64,
-  TAPC_F16, TAPC_BF16, TAPC_F32, TAPC_F64,
-  TAPC_F8E4M3, TAPC_F8E5M2,
-  TAPC_C64, TAPC_C128,
-  TAPC_I4, TAPC_U4,
-  TAPC_F8E4M3FNUZ, TAPC_F8E5M2FNUZ, TAPC_F8E8M0,
-  TAPC_F6E2M3, TAPC_F6E3M2, TAPC_F4E2M1,
-  TAPC_I2, TAPC_U2,
+  TAPC_I8,
+  TAPC_I16,
+  TAPC_I32,
+  TAPC_I64,
+  TAPC_U8,
+  TAPC_U16,
+  TAPC_U32,
+  TAPC_U64,
+  TAPC_F16,
+  TAPC_BF16,
+  TAPC_F32,
+  TAPC_F64,
+  TAPC_F8E4M3,
+  TAPC_F8E5M2,
+  TAPC_C64,
+  TAPC_C128,
+  TAPC_I4,
+  TAPC_U4,
+  TAPC_F8E4M3FNUZ,
+  TAPC_F8E5M2FNUZ,
+  TAPC_F8E8M0,
+  TAPC_F6E2M3,
+  TAPC_F6E3M2,
+  TAPC_F4E2M1,
+  TAPC_I2,
+  TAPC_U2,
   TAPC_DTYPES // one past the last
 };
 
@@ -50,10 +67,10 @@ typedef struct tapc_tensor {
   int rank;
   const int64_t *start, *shape;
   size_t bytes;
-  int64_t limit; // of an input of integers that the program checks: random ones are from 0 to below it; 0 for none
+  int64_t limit;          // of an input of integers that the program checks: random ones are from 0 to below it; 0 for none
   const int64_t *strides; // in elements; NULL for row-major
-  int over; // of an output: one more than the number of the input whose memory it has; 0 for none
-  const tapc_file *file; // that an executable reads the input from, or writes the output to; NULL for none
+  int over;               // of an output: one more than the number of the input whose memory it has; 0 for none
+  const tapc_file *file;  // that an executable reads the input from, or writes the output to; NULL for none
 } tapc_tensor;
 
 // ---- Threads -------------------------------------------------------------------------------------------------
@@ -97,8 +114,16 @@ int tapc_first_thread(const tapc_pool *p);
 // Instructions that not every processor has which runs a version of a program, as bits; and, for AArch64, all that compilers use when
 // they are told of ARMv8.2 with dot products, or of ARMv8.6.
 enum tapc_feature {
-  TAPC_AVX512_VNNI = 1, TAPC_AVX_VNNI = 2, TAPC_AVX512_BF16 = 4, TAPC_AMX_INT8 = 8, TAPC_AMX_BF16 = 16,
-  TAPC_DOTPROD = 32, TAPC_I8MM = 64, TAPC_BF16_DOT = 128, TAPC_ARMV8_2 = 256, TAPC_ARMV8_6 = 512
+  TAPC_AVX512_VNNI = 1,
+  TAPC_AVX_VNNI = 2,
+  TAPC_AVX512_BF16 = 4,
+  TAPC_AMX_INT8 = 8,
+  TAPC_AMX_BF16 = 16,
+  TAPC_DOTPROD = 32,
+  TAPC_I8MM = 64,
+  TAPC_BF16_DOT = 128,
+  TAPC_ARMV8_2 = 256,
+  TAPC_ARMV8_6 = 512
 };
 
 // Which of them this process can use. The first call asks the system for the registers of the matrix unit (AMX), if the
@@ -164,7 +189,7 @@ typedef struct tapc_program {
   const char *const *dims;
   int n_versions;
   const struct tapc_program *versions;
-  const int64_t *at; // of a version: the sizes of the dimensions
+  const int64_t *at;          // of a version: the sizes of the dimensions
   const void *const *numbers; // of a version whose code is that of others too: for each target, the numbers in which they differ
 } tapc_program;
 
@@ -187,14 +212,12 @@ int tapc_reject_index(const char *name, int64_t index, int64_t place, int rank, 
 tapc_instance *tapc_instance_create(const tapc_program *program, int threads, char *error, size_t error_bytes);
 
 // Runs once. inputs and outputs are the caller's buffers in the order of the program's tables, each of its tensor's
-// size (NULL for none), aligned for its element type, and no output overlapping another; what addresses tell of that is checked. Returns a tapc_status; on failure the outputs are undefined and error
-// holds one line of text, as above.
-int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
-                      size_t error_bytes);
+// size (NULL for none), aligned for its element type, and no output overlapping another; what addresses tell of that is checked. Returns a tapc_status; on failure the outputs are
+// undefined and error holds one line of text, as above.
+int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
 
 // Runs once at sizes of the program's dimensions, in their order; without, as above, at the greatest. There must be such a version: TAPC_USAGE.
-int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error,
-                         size_t error_bytes);
+int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
 
 // Binds each thread of an instance to a core that the process may use, in ascending order: those of an instance at place 0 to the first ones, at place n to
 // those behind n times as many; who calls a run is bound while it lasts. Returns a tapc_status, TAPC_USAGE where there are fewer cores.

@@ -14,9 +14,7 @@
 
 enum { PATH = 8192, DIGEST = 32, LANES = 8 };
 
-static int unfit(const char *path, const char *why, tapc_fault *fault) {
-  return tapc_fail(fault, TAPC_INPUT, "the constants of the program, %s: %s", path, why);
-}
+static int unfit(const char *path, const char *why, tapc_fault *fault) { return tapc_fail(fault, TAPC_INPUT, "the constants of the program, %s: %s", path, why); }
 
 // The path of the file that the bytes at an address are mapped from, in the program's or library's own folder; 0: the system does not say.
 static int path_of(const void *address, char *path) {
@@ -49,8 +47,7 @@ static int map_file(const tapc_weights *w, const char *path, int file, tapc_faul
   unsigned char digest[DIGEST];
   struct stat s;
   if (fstat(file, &s)) return unfit(path, strerror(errno), fault);
-  if (s.st_size < 0 || (uint64_t)s.st_size != w->bytes + DIGEST || pread(file, digest, DIGEST, (off_t)w->bytes) != DIGEST ||
-      memcmp(digest, w->digest, DIGEST))
+  if (s.st_size < 0 || (uint64_t)s.st_size != w->bytes + DIGEST || pread(file, digest, DIGEST, (off_t)w->bytes) != DIGEST || memcmp(digest, w->digest, DIGEST))
     return unfit(path, "it does not belong to this program", fault);
   if (mmap(w->at, w->bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) return unfit(path, strerror(errno), fault);
   if (check_of(w->at, w->bytes) != w->check) return unfit(path, "it is damaged", fault);

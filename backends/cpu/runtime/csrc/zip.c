@@ -33,8 +33,7 @@ static int find_end(tapc_archive *archive, directory *dir, uint64_t *end, tapc_f
     found = 1;
   }
   free(tail);
-  if (!status && !found)
-    status = tapc_fail(fault, TAPC_INPUT, "truncated or damaged: expected a ZIP end record, found none");
+  if (!status && !found) status = tapc_fail(fault, TAPC_INPUT, "truncated or damaged: expected a ZIP end record, found none");
   return status;
 }
 
@@ -47,8 +46,7 @@ static int widen_end(tapc_archive *archive, directory *dir, uint64_t *end, tapc_
   if (memcmp(locator, "PK\6\7", 4)) return 0;
   uint64_t at = le64(locator + 8);
   if (*end < 76 || at > *end - 76)
-    return tapc_fail(fault, TAPC_INPUT, "damaged: expected the ZIP64 end record before byte %llu, found its offset to be %llu",
-                     (unsigned long long)*end, (unsigned long long)at);
+    return tapc_fail(fault, TAPC_INPUT, "damaged: expected the ZIP64 end record before byte %llu, found its offset to be %llu", (unsigned long long)*end, (unsigned long long)at);
   if (tapc_read_at(archive->fd, record, sizeof record, at, fault)) return fault->status;
   if (memcmp(record, "PK\6\6", 4)) return tapc_fail(fault, TAPC_INPUT, "damaged: expected a ZIP64 end record, found something else");
   dir->n = le64(record + 32);
@@ -82,11 +80,10 @@ static int check_entry(const tapc_archive *archive, const tapc_entry *entry, uns
   unsigned long long stored = entry->stored, bytes = entry->bytes;
   if (flags & 1) return tapc_fail(fault, TAPC_INPUT, "\"%s\": expected a plain entry, found an encrypted one", entry->name);
   if (entry->method != 0 && entry->method != 8)
-    return tapc_fail(fault, TAPC_INPUT, "\"%s\": expected a stored or deflated entry, found compression method %d", entry->name,
-                     entry->method);
+    return tapc_fail(fault, TAPC_INPUT, "\"%s\": expected a stored or deflated entry, found compression method %d", entry->name, entry->method);
   if (entry->at > archive->limit || stored > archive->limit - entry->at)
-    return tapc_fail(fault, TAPC_INPUT, "\"%s\": truncated or damaged: expected %llu bytes at %llu, found the file's tables at %llu",
-                     entry->name, stored, (unsigned long long)entry->at, (unsigned long long)archive->limit);
+    return tapc_fail(fault, TAPC_INPUT, "\"%s\": truncated or damaged: expected %llu bytes at %llu, found the file's tables at %llu", entry->name, stored,
+      (unsigned long long)entry->at, (unsigned long long)archive->limit);
   if (entry->method == 0 ? stored != bytes : bytes / 1032 > stored)
     return tapc_fail(fault, TAPC_INPUT, "\"%s\": damaged: %llu bytes cannot come from %llu packed ones", entry->name, bytes, stored);
   return 0;
@@ -95,16 +92,13 @@ static int check_entry(const tapc_archive *archive, const tapc_entry *entry, uns
 // One record of the central directory; *p moves behind it.
 static int take_entry(tapc_archive *archive, const unsigned char **p, const unsigned char *end, tapc_fault *fault) {
   const unsigned char *r = *p;
-  if (end - r < 46 || memcmp(r, "PK\1\2", 4))
-    return tapc_fail(fault, TAPC_INPUT, "damaged: expected a ZIP directory record, found something else");
+  if (end - r < 46 || memcmp(r, "PK\1\2", 4)) return tapc_fail(fault, TAPC_INPUT, "damaged: expected a ZIP directory record, found something else");
   size_t name = le(r + 28, 2), extra = le(r + 30, 2), comment = le(r + 32, 2);
-  if ((size_t)(end - r) - 46 < name + extra + comment)
-    return tapc_fail(fault, TAPC_INPUT, "damaged: a ZIP directory record reaches beyond the directory");
+  if ((size_t)(end - r) - 46 < name + extra + comment) return tapc_fail(fault, TAPC_INPUT, "damaged: a ZIP directory record reaches beyond the directory");
   *p = r + 46 + name + extra + comment;
   if (name <= 4 || memcmp(r + 46 + name - 4, ".npy", 4) || memchr(r + 46, 0, name))
     return tapc_fail(fault, TAPC_INPUT, "expected only .npy entries, found \"%.*s\"", name > 80 ? 80 : (int)name, (const char *)r + 46);
-  tapc_entry entry = {.at = le(r + 42, 4), .stored = le(r + 20, 4), .bytes = le(r + 24, 4), .crc = le(r + 16, 4),
-                      .method = (uint16_t)le(r + 10, 2)};
+  tapc_entry entry = {.at = le(r + 42, 4), .stored = le(r + 20, 4), .bytes = le(r + 24, 4), .crc = le(r + 16, 4), .method = (uint16_t)le(r + 10, 2)};
   entry.name = malloc(name - 3);
   if (!entry.name) return tapc_no_memory(fault, name, "a name");
   memcpy(entry.name, r + 46, name - 4);
@@ -121,8 +115,8 @@ int tapc_zip_list(tapc_archive *archive, tapc_fault *fault) {
   uint64_t end = 0;
   if (find_end(archive, &dir, &end, fault) || widen_end(archive, &dir, &end, fault)) return fault->status;
   if (dir.offset > end || dir.bytes > end - dir.offset || dir.n > dir.bytes / 46)
-    return tapc_fail(fault, TAPC_INPUT, "damaged: %llu entries in %llu bytes at %llu do not fit before the end record at %llu",
-                     (unsigned long long)dir.n, (unsigned long long)dir.bytes, (unsigned long long)dir.offset, (unsigned long long)end);
+    return tapc_fail(fault, TAPC_INPUT, "damaged: %llu entries in %llu bytes at %llu do not fit before the end record at %llu", (unsigned long long)dir.n,
+      (unsigned long long)dir.bytes, (unsigned long long)dir.offset, (unsigned long long)end);
   archive->limit = dir.offset;
   unsigned char *records = malloc(dir.bytes ? (size_t)dir.bytes : 1);
   if (!records) return tapc_no_memory(fault, dir.bytes, "the table of contents");
@@ -141,8 +135,7 @@ int tapc_zip_locate(const tapc_archive *archive, const tapc_entry *entry, uint64
   if (memcmp(head, "PK\3\4", 4)) return tapc_fail(fault, TAPC_INPUT, "damaged: expected a ZIP entry, found something else");
   uint64_t skip = sizeof head + le(head + 26, 2) + le(head + 28, 2);
   if (skip > room || entry->stored > room - skip)
-    return tapc_fail(fault, TAPC_INPUT, "truncated: expected %llu bytes, found %llu", (unsigned long long)entry->stored,
-                     (unsigned long long)(skip > room ? 0 : room - skip));
+    return tapc_fail(fault, TAPC_INPUT, "truncated: expected %llu bytes, found %llu", (unsigned long long)entry->stored, (unsigned long long)(skip > room ? 0 : room - skip));
   *offset = entry->at + skip;
   return 0;
 }
@@ -171,8 +164,8 @@ uint32_t tapc_crc32(uint32_t crc, const void *data, size_t bytes) {
   for (; bytes >= 8; p += 8, bytes -= 8) {
     c ^= le(p, 4);
     uint32_t d = le(p + 4, 4);
-    c = t.slice[7][c & 255] ^ t.slice[6][c >> 8 & 255] ^ t.slice[5][c >> 16 & 255] ^ t.slice[4][c >> 24] ^
-        t.slice[3][d & 255] ^ t.slice[2][d >> 8 & 255] ^ t.slice[1][d >> 16 & 255] ^ t.slice[0][d >> 24];
+    c = t.slice[7][c & 255] ^ t.slice[6][c >> 8 & 255] ^ t.slice[5][c >> 16 & 255] ^ t.slice[4][c >> 24] ^ t.slice[3][d & 255] ^ t.slice[2][d >> 8 & 255] ^
+        t.slice[1][d >> 16 & 255] ^ t.slice[0][d >> 24];
   }
   for (; bytes; bytes--) c = c >> 8 ^ t.slice[0][(c ^ *p++) & 255];
   return ~c;

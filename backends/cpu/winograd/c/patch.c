@@ -1,6 +1,6 @@
 // Copies some rows and columns of an image, with zeros around, so that its channels are neighbours: pixels are line apart, and rows pitch.
-TAPC_FN void tapc_patch(const float *image, int64_t row, int64_t rows, int64_t column, int64_t columns, float *restrict to, int64_t pitch, int64_t line, int64_t height, int64_t width,
-  int64_t channels, int64_t down, int64_t across, int64_t apart) {
+TAPC_FN void tapc_patch(const float *image, int64_t row, int64_t rows, int64_t column, int64_t columns, float *restrict to, int64_t pitch, int64_t line, int64_t height,
+  int64_t width, int64_t channels, int64_t down, int64_t across, int64_t apart) {
   const int64_t first = column > 0 ? column : 0, end = column + columns < width ? column + columns : width;
   for (int64_t r = row; r < row + rows; r++, to += pitch) {
     if (r < 0 || r >= height || first >= end) {

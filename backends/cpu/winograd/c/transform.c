@@ -11,8 +11,7 @@ TAPC_FN tapc_line tapc_image_line_2(tapc_line d) { return tapc_four(d.x2 - d.x0,
 TAPC_FN tapc_line tapc_image_line_4(tapc_line d) {
   const tapc_singles a = d.x4 - 2.25f * d.x2, b = d.x3 - 2.25f * d.x1;
   const tapc_singles c = d.x4 - 0.390625f * d.x2, e = d.x3 - 0.390625f * d.x1;
-  return (tapc_line){0.87890625f * d.x0 + d.x4 - 2.640625f * d.x2, a + 0.625f * b, a - 0.625f * b, c + 1.5f * e, c - 1.5f * e,
-    0.87890625f * d.x1 + d.x5 - 2.640625f * d.x3};
+  return (tapc_line){0.87890625f * d.x0 + d.x4 - 2.640625f * d.x2, a + 0.625f * b, a - 0.625f * b, c + 1.5f * e, c - 1.5f * e, 0.87890625f * d.x1 + d.x5 - 2.640625f * d.x3};
 }
 
 // A row or a column of sums.
@@ -28,10 +27,10 @@ TAPC_FN tapc_line tapc_sums_line_4(tapc_line s) {
 
 // Columns of which the elements are apart, and the rows of four or six columns that were transformed.
 #define TAPC_COLUMN_2(p) tapc_four(TAPC_LOAD(p, n), TAPC_LOAD((p) + down, n), TAPC_LOAD((p) + 2 * down, n), TAPC_LOAD((p) + 3 * down, n))
-#define TAPC_COLUMN_4(p) \
+#define TAPC_COLUMN_4(p)                                                                                                                                                           \
   (tapc_line) { TAPC_LOAD(p, n), TAPC_LOAD((p) + down, n), TAPC_LOAD((p) + 2 * down, n), TAPC_LOAD((p) + 3 * down, n), TAPC_LOAD((p) + 4 * down, n), TAPC_LOAD((p) + 5 * down, n) }
 #define TAPC_ROW_2(x) tapc_four(a.x, b.x, c.x, d.x)
-#define TAPC_ROW_4(x) \
+#define TAPC_ROW_4(x)                                                                                                                                                              \
   (tapc_line) { a.x, b.x, c.x, d.x, e.x, f.x }
 
 TAPC_FN void tapc_keep_four(float *restrict to, int64_t apart, tapc_line u) {
