@@ -99,7 +99,7 @@ func (f *compileFlags) begin(ctx context.Context) error {
 	if f.optimize < 0 || f.optimize > 1 {
 		return diag.Usage("-O%d: expected 0 or 1", f.optimize)
 	}
-	if err := firstError(f.math.Check(), f.cuts.Check()); err != nil {
+	if err := firstError(f.cuts.Check(), f.math.Check(f.cuts.Permissions())); err != nil {
 		return err
 	}
 	return f.check(ctx, f.first)

@@ -129,6 +129,9 @@ func (f *costFlags) meshOf(ctx context.Context, a *app, file string, plan *planf
 		return m, err
 	}
 	flags := *f.compile
+	if plan != nil {
+		flags.math.Set |= plan.Permissions
+	}
 	r, on, err := flags.cuts.Propagate(ctx, g, plan, a.plugins.library(), flags.math.Set, flags.target)
 	if err != nil {
 		return m, err

@@ -47,7 +47,7 @@ func (a *app) optCommand() *cobra.Command {
 			a.printf("%s", guide.PassList(a.plugins.table()))
 			return nil
 		}
-		if err := firstError(f.check(ctx, *text), plan.Check(), math.Check()); err != nil {
+		if err := firstError(f.check(ctx, *text), plan.Check(), math.Check(plan.Permissions())); err != nil {
 			return err
 		}
 		passes := plan.Passes(a.plugins.table(), *text, math.Set)

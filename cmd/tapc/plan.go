@@ -9,13 +9,14 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/search/layouts"
 )
 
 func planCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "plan FILE --machine MACHINE", Short: "Search for the best ways to cut a graph over devices", Long: plans.Help, Args: needFiles(1, 1),
-		Example: "  tapc plan model.tap --machine=8xh100 --allow=reassociate\n  tapc plan model.tap --machine=8xh100 --devices=4 --rounds=100 --pick=knee -o plan.json"}
+	c := &cobra.Command{Use: "plan FILE --machine MACHINE", Short: "Search for the best ways to cut a graph over devices", Long: plans.Help, Args: needFiles(0, 1),
+		Example: "  tapc plan model.tap --machine=8xh100 --allow=reassociate\n  tapc plan model.tap --machine=8xh100 --devices=4 --rounds=100 --pick=knee -o plan.json\n  tapc plan --schema"}
 	var f plans.Flags
 	var plugins pluginFlags
 	f.Add(c.Flags())
@@ -25,7 +26,11 @@ func planCommand(a *app) *cobra.Command {
 	complete(c, "objective", layouts.Objectives)
 	complete(c, "progress", progress.Words)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if err := f.Check(); err != nil {
+		if f.Schema && len(args) == 0 {
+			_, err := a.stdout.Write(planfile.Schema())
+			return err
+		}
+		if err := firstError(needFiles(1, 1)(c, args), f.Check()); err != nil {
 			return err
 		}
 		if err := a.startPlugins(ctx, &plugins, nil); err != nil {

@@ -39,6 +39,7 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, split Partial) pipe
 			if s.Allow, err = p.Allow(); err != nil {
 				return err
 			}
+			s.Allow |= plan.Permissions
 			if name := p.Text("machine"); name != "" {
 				if s.Machine, err = machine.Find(name); err != nil {
 					return err

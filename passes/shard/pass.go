@@ -29,7 +29,7 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pi
 			pipeline.AllowOption,
 		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			requests, err := requests(p.Text("at"), p.Text("plan"))
+			requests, planned, err := requests(p.Text("at"), p.Text("plan"))
 			if err != nil {
 				return err
 			}
@@ -37,6 +37,7 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pi
 			if err != nil {
 				return err
 			}
+			allow |= planned
 			requests, cut, err := partials(p.Graph, lib, allow, requests, partial)
 			if err != nil {
 				return err
@@ -76,25 +77,24 @@ func partials(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests 
 	return rest, n, nil
 }
 
-// requests joins what the options of the pass ask for.
-func requests(at, plan string) ([]Request, error) {
+// requests joins what the options of the pass ask for, and gives the permissions of the plan.
+func requests(at, plan string) (out []Request, allow permission.Set, err error) {
 	if at == "" && plan == "" {
-		return nil, diag.Usage("shard: nothing to cut; expected shard{at=\"op:linear=2x2\"} or shard{plan=FILE}")
+		return nil, 0, diag.Usage("shard: nothing to cut; expected shard{at=\"op:linear=2x2\"} or shard{plan=FILE}")
 	}
-	var out []Request
 	if plan != "" {
 		p, err := planfile.Read(plan)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		out = p.Cuts
+		out, allow = p.Cuts, p.Permissions
 	}
 	if at != "" {
 		r, err := Parse(at)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		out = append(out, r)
 	}
-	return out, nil
+	return out, allow, nil
 }

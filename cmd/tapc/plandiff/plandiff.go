@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 )
 
 // Files reads the two plan files that are compared.
@@ -85,6 +86,10 @@ var sections = []section{
 	}},
 	{"tensor that readers share,", "is kept", recomputed, func(p, from *planfile.Plan, name string) {
 		p.Recompute = replaced(p.Recompute, from.Recompute, func(x planfile.Recompute) bool { return x.Tensor == name })
+	}},
+	{"permission", "is not given by the plan", permissions, func(p, from *planfile.Plan, name string) {
+		one, _ := permission.Parse(name) // which a plan gives
+		p.Permissions = p.Permissions&^one | from.Permissions&one
 	}},
 	{"place of", "is where propagation finds", places, func(p, from *planfile.Plan, name string) {
 		p.Place = replaced(p.Place, from.Place, func(x planfile.Place) bool { return x.Target == name })
@@ -227,6 +232,13 @@ func choices(p *planfile.Plan) (list []entry) {
 func recomputed(p *planfile.Plan) (list []entry) {
 	for _, x := range p.Recompute {
 		list = append(list, entry{x.Tensor, "is computed again for each reader"})
+	}
+	return list
+}
+
+func permissions(p *planfile.Plan) (list []entry) {
+	for _, word := range p.Permissions.Words() {
+		list = append(list, entry{word, "is given"})
 	}
 	return list
 }

@@ -51,11 +51,12 @@ budget only says which round is the last. Ctrl-C keeps what was found.
 --frontier writes all of it; --resume goes on from such a file as if it had not ended, with
 --rounds up to so many in all; and --pick writes one plan, which build,
 run and opt take with --plan: that of least time, memory or sent bytes, the knee, or a
-number of the table.`
+number of the table. It holds the permissions of --allow. --schema prints what such files are.`
 
 // Flags say what is planned, and how long.
 type Flags struct {
 	settings
+	Schema   bool // that of plan files is asked for, and nothing else
 	allow    programflags.Arithmetic
 	running  running
 	resume   string
@@ -98,6 +99,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.frontier, "frontier", "", "write the frontier to this `FILE`, as JSON (docs/search.md)")
 	fs.StringVar(&f.pick, "pick", "", "write a plan: that of least time, memory or sent, the knee, or a number of the table")
 	fs.StringVarP(&f.output, "output", "o", "-", "where --pick writes the plan")
+	fs.BoolVar(&f.Schema, "schema", false, "print the JSON schema of plan files")
 	f.progress.Add(fs)
 	f.allow.Add(fs)
 	programflags.Machine(fs)
@@ -122,6 +124,8 @@ type Work struct {
 // Check refuses flags that say nothing, before a graph is read.
 func (f *Flags) Check() error {
 	switch {
+	case f.Schema:
+		return diag.Usage("--schema is that of all plan files: expected no file beside it")
 	case f.machine == "":
 		return diag.Usage("plans are for a machine: expected --machine=NAME, of those that tapc machine lists, or --machine=FILE")
 	case f.devices < 0 || f.set.Changed("devices") && f.devices == 0 || f.devices > planfile.MaxDevices:
@@ -135,7 +139,7 @@ func (f *Flags) Check() error {
 	case f.set.Changed("output") && f.pick == "":
 		return diag.Usage("-o is where --pick writes a plan: expected --pick beside it")
 	}
-	return cmp.Or(f.checkPick(), f.allow.Check())
+	return cmp.Or(f.checkPick(), f.allow.Check(0))
 }
 
 func (f *Flags) checkPick() error {
@@ -349,11 +353,20 @@ func (r *Result) write(ctx context.Context, w *Work) error {
 	if err != nil {
 		return err
 	}
-	p, err := r.Space.Plan(r.Frontier.Points[i].Trial, w.Kernels)
+	p, err := r.planOf(i, w.Kernels)
 	if err != nil {
 		return err
 	}
 	return w.Write(ctx, f.output, func(to io.Writer) error { return planfile.Write(to, p) })
+}
+
+// planOf gives the plan of a point, with the permissions that it was made with.
+func (r *Result) planOf(point int, lib *kernels.Library) (*planfile.Plan, error) {
+	p, err := r.Space.Plan(r.Frontier.Points[point].Trial, lib)
+	if err == nil {
+		p.Permissions = r.flags.allow.Set
+	}
+	return p, err
 }
 
 // picked gives the number of the point that --pick names.

@@ -190,7 +190,7 @@ func (r *Result) JSON(w io.Writer, lib *kernels.Library) error {
 		}
 		x.Walk = map[string]float64{layouts.Time: r.walked[i].Time, layouts.Memory: r.walked[i].Memory}
 		var text bytes.Buffer
-		if plan, err := r.Space.Plan(p.Trial, lib); err != nil {
+		if plan, err := r.planOf(i, lib); err != nil {
 			x.Fault = err.Error()
 		} else if err := planfile.Write(&text, plan); err != nil {
 			return err

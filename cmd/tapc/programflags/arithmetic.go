@@ -43,9 +43,9 @@ func Precisions() []string {
 	return words
 }
 
-// Check adds the flags up.
-func (m *Arithmetic) Check() error {
-	m.Set = 0
+// Check adds the flags up, and the permissions of a plan.
+func (m *Arithmetic) Check(planned permission.Set) error {
+	m.Set = planned
 	for _, p := range permission.Precisions {
 		if p.Word == m.precision {
 			m.Set |= p.Set
@@ -63,7 +63,7 @@ func (m *Arithmetic) Check() error {
 	}
 	for _, p := range permission.Precisions {
 		if m.flags.Changed("precision") && m.precision == exact && p.Set&m.Set != 0 {
-			return diag.Usage("--precision=%s does not go with --allow=%s", m.precision, p.Word)
+			return diag.Usage("--precision=%s does not go with the permission %s", m.precision, p.Word)
 		}
 	}
 	return nil

@@ -53,6 +53,9 @@ func (c *Cuts) Priced() { c.plan.alone = true }
 // Check refuses flags that say nothing.
 func (c *Cuts) Check() error { return c.plan.Check() }
 
+// Permissions are those that the plan gives.
+func (c *Cuts) Permissions() permission.Set { return c.plan.Permissions() }
+
 // Takes refuses a graph, which was read from a file, that is past what the flags say: a plan is for one that was not cut yet, shards are for one that is not scheduled.
 func (c *Cuts) Takes(g *ir.Graph, file string) error {
 	switch {
@@ -199,6 +202,18 @@ func (c *Cuts) Machine() string { return c.plan.on }
 func (c *Cuts) Devices() int {
 	_ = c.plan.read() // what is wrong with it Check says
 	return c.plan.devices
+}
+
+// Permissions are those that the plan gives.
+func (p *Plan) Permissions() permission.Set {
+	if p.file == "" {
+		return 0
+	}
+	plan, err := planfile.Read(p.file)
+	if err != nil {
+		return 0 // the passes tell, which carry it out
+	}
+	return plan.Permissions
 }
 
 // Check refuses flags that go with a plan where there is none.

@@ -10,7 +10,7 @@ import (
 
 // Device is one that a plan has. Memory is in bytes, 0 if that is not said.
 type Device struct {
-	Memory int64 `json:"memory,omitempty"`
+	Memory int64 `json:"memory,omitempty" doc:"in bytes"`
 }
 
 // Place says on which devices the shards of an operation are: one list for each, in their order.
@@ -21,8 +21,8 @@ type Place struct {
 }
 
 type filePlace struct {
-	Target  string            `json:"target"`
-	Devices []json.RawMessage `json:"devices"`
+	Target  string            `json:"target" doc:"a kernel or a label"`
+	Devices []json.RawMessage `json:"devices" form:"places" doc:"for each shard, in their order, the number of a device, or a list of some, each of which computes the shard for itself"`
 }
 
 // devices reads a number of devices, or a list of them.

@@ -5,10 +5,12 @@ package planfile
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/internal/jsonfile"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 )
 
 // Version is the version of the schema that this tapc reads and writes.
@@ -23,7 +25,8 @@ type Plan struct {
 	Devices []Device // by number; none if the plan does not say
 	Place   []Place
 
-	Recompute []Recompute
+	Recompute   []Recompute
+	Permissions permission.Set // beside those that flags give
 }
 
 // Recompute names a tensor, by its label, that is computed again for each operation that reads it but the first. From says where it was asked for.
@@ -71,44 +74,44 @@ func Read(path string) (*Plan, error) {
 	return Parse(path, data)
 }
 
-// file is a plan as JSON has it.
+// file is a plan as JSON has it. What doc says of a field is its description in the schema; a form is one that no type of Go has.
 type file struct {
-	Version int64           `json:"version"`
-	Cuts    []fileCut       `json:"cuts,omitempty"`
-	Mesh    []fileAxis      `json:"mesh,omitempty"`
-	Tensors []fileTensor    `json:"tensors,omitempty"`
-	Devices json.RawMessage `json:"devices,omitempty"`
-	Place   []filePlace     `json:"place,omitempty"`
-	Choices []fileChoice    `json:"choices,omitempty"`
-	Again   []fileAgain     `json:"recompute,omitempty"`
-	Allow   any             `json:"permissions,omitempty"`
+	Version int64           `json:"version" form:"version" doc:"the version of the form"`
+	Cuts    []fileCut       `json:"cuts,omitempty" doc:"what is cut, in order; a later cut of an operation replaces an earlier one"`
+	Mesh    []fileAxis      `json:"mesh,omitempty" doc:"the axes of the devices, slowest first"`
+	Tensors []fileTensor    `json:"tensors,omitempty" doc:"how tensors lie on the mesh"`
+	Devices json.RawMessage `json:"devices,omitempty" form:"devices" doc:"how many devices there are, or a list of them; with a mesh, as many as that has"`
+	Place   []filePlace     `json:"place,omitempty" doc:"where shards are"`
+	Choices []fileChoice    `json:"choices,omitempty" doc:"which branches stand in the place of choices that a graph holds open"`
+	Again   []fileAgain     `json:"recompute,omitempty" doc:"tensors that are computed again for each operation that reads them, but the first"`
+	Allow   []string        `json:"permissions,omitempty" form:"permissions" doc:"what the program may do to numbers, beside what flags allow"`
 	Shard   *[]any          `json:"shard,omitempty"` // of the format without a version
 }
 
 type fileCut struct {
-	Target string `json:"target"`
-	Cut    string `json:"cut"`
+	Target string `json:"target" doc:"a kernel or a label"`
+	Cut    string `json:"cut" doc:"a cut of the index, as by16x1, m:2 or 2x1/1x4"`
 }
 
 type fileChoice struct {
-	Choice string `json:"choice"`
-	Branch string `json:"branch"`
+	Choice string `json:"choice" doc:"the label of a choice or of its result"`
+	Branch string `json:"branch" doc:"the name of a branch"`
 }
 
 type fileAgain struct {
-	Tensor string `json:"tensor"`
+	Tensor string `json:"tensor" doc:"a label"`
 }
 
 type fileAxis struct {
-	Axis string `json:"axis"`
-	Size int64  `json:"size"`
+	Axis string `json:"axis" doc:"its name"`
+	Size int64  `json:"size" form:"size" doc:"the number of devices along it"`
 }
 
 type fileTensor struct {
-	Tensor   string   `json:"tensor"`
-	Dims     []string `json:"dims"`
-	Partial  []string `json:"partial,omitempty"`
-	Priority int64    `json:"priority,omitempty"`
+	Tensor   string   `json:"tensor" doc:"a label"`
+	Dims     []string `json:"dims" doc:"for each dimension the axis along which it is cut, several with * between, - or nothing for none, and ? behind it where propagation may add some"`
+	Partial  []string `json:"partial,omitempty" doc:"axes along which its partial results are not combined yet"`
+	Priority int64    `json:"priority,omitempty" doc:"the least is propagated first"`
 }
 
 // Parse reads the text of a plan from a file of a name.
@@ -122,7 +125,7 @@ func Parse(path string, data []byte) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors, r.choices, r.devices, r.place, r.recompute} {
+	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors, r.choices, r.devices, r.place, r.recompute, r.permissions} {
 		if err := read(p, &f); err != nil {
 			return nil, err
 		}
@@ -152,17 +155,6 @@ func (r *reader) check(f *file) error {
 			return d.WithHint("a newer tapc wrote it")
 		}
 		return d
-	}
-	for _, x := range []struct {
-		field string
-		value any
-		why   string
-	}{
-		{"permissions", f.Allow, "permissions are given by --allow"},
-	} {
-		if x.value != nil {
-			return r.fault("TAP0834", "/"+x.field, "the field %q has no effect yet: %s", x.field, x.why).Want("a plan without it", x.field)
-		}
 	}
 	if len(f.Cuts)+len(f.Tensors)+len(f.Choices)+len(f.Place)+len(f.Again) == 0 {
 		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts", "tensors", "choices", "place" or "recompute"`, "none")
@@ -219,6 +211,18 @@ func (r *reader) recompute(p *Plan, f *file) error {
 		}
 		seen[x.Tensor] = true
 		p.Recompute = append(p.Recompute, Recompute{x.Tensor, r.at(at)})
+	}
+	return nil
+}
+
+func (r *reader) permissions(p *Plan, f *file) error {
+	for i, word := range f.Allow {
+		one, err := permission.Parse(word)
+		if err != nil || len(one.Words()) != 1 || p.Permissions.Has(one) {
+			return r.fault("TAP0924", fmt.Sprintf("/permissions/%d", i), "this permission is none, or is given twice").
+				Want("each at most once of "+strings.Join(permission.Names(), ", "), word)
+		}
+		p.Permissions |= one
 	}
 	return nil
 }

@@ -71,7 +71,9 @@ func TestFaults(t *testing.T) {
 		{placed(`{"target": "y", "devices": [[1, 1]]}`), "TAP0836: p.json:1:68 found [1, 1]"}, {placed(`{"target": "y", "devices": ["a"]}`), "TAP0836: p.json:1:68 found \"a\""},
 		{placed(`{"target": "y", "devices": [0]}, {"target": "y", "devices": [0]}`), "TAP0836: p.json:1:84 found another"},
 		{`{"version": 1, "place": [{"target": "y", "devices": [0]}]}`, "TAP0836: p.json:1:26 found none"},
-		{`{"version": 1, "choices": 1}`, "TAP0831: p.json "}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0834: p.json:1:31 found permissions"},
+		{`{"version": 1, "choices": 1}`, "TAP0831: p.json "}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0835: p.json:1:1 found none"},
+		{allowed(`["tf32", "fast"]`), "TAP0924: p.json:1:40 found fast"}, {allowed(`["tf32", "bf16", "tf32"]`), "TAP0924: p.json:1:48 found tf32"},
+		{allowed(`["tf32,bf16", "tf32"]`), "TAP0924: p.json:1:32 found tf32,bf16"}, {allowed(`[""]`), "TAP0924: p.json:1:32 found "}, {allowed(`"tf32"`), "TAP0831: p.json "},
 		{`{"version": 1}`, "TAP0835: p.json:1:1 found none"}, {`{"version": 1, "mesh": [{"axis": "x", "size": 2}]}`, "TAP0835: p.json:1:1 found none"},
 		{`{"version": 1, "choices": [{"choice": "y"}]}`, `TAP0840: p.json:1:28 found "y" and ""`},
 		{`{"version": 1, "choices": [{"choice": "y", "branch": "a"}, {"choice": "y", "branch": "b"}]}`, "TAP0840: p.json:1:71 found another"},
@@ -109,6 +111,10 @@ func TestFaults(t *testing.T) {
 
 func devices(text string) string {
 	return `{"version": 1, "devices": ` + text + `, "cuts": [{"target": "y", "cut": "2"}]}`
+}
+
+func allowed(text string) string {
+	return `{"version": 1, "permissions": ` + text + `, "cuts": [{"target": "y", "cut": "2"}]}`
 }
 
 func placed(text string) string { return `{"version": 1, "devices": 2, "place": [` + text + `]}` }

@@ -8,7 +8,7 @@ import (
 
 // Write writes a plan as Read reads it.
 func Write(w io.Writer, p *Plan) error {
-	f := file{Version: Version}
+	f := file{Version: Version, Allow: p.Permissions.Words()}
 	for _, c := range p.Cuts {
 		f.Cuts = append(f.Cuts, fileCut{c.Target, c.Cut.String()})
 	}
