@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -72,7 +73,7 @@ func batches(t *testing.T) []*batch {
 	for i, name := range kernels.Builtin().Names() {
 		d, _ := kernels.Builtin().Find(name)
 		for j, c := range d.Cases {
-			x, err := d.Example(c)
+			x, err := kernels.ExampleOf(d, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func batches(t *testing.T) []*batch {
 			fmt.Fprint(h, name, typ)
 			rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
 			for j := range 1 + map[bool]int{true: 5}[testkit.Full()] {
-				c, err := d.Sample(rnd, typ)
+				c, err := kernels.Sample(d, rnd, typ)
 				if err != nil {
 					t.Fatalf("%s of %v: %v", name, typ, err)
 				}
@@ -99,8 +100,8 @@ func batches(t *testing.T) []*batch {
 }
 
 // typesOf chooses element types for a kernel: all of them, or float32 and two others that take turns from kernel to kernel.
-func typesOf(d *kernels.Decl, turn int) []scalar.DType {
-	all := d.SampleTypes()
+func typesOf(d *declaration.Kernel, turn int) []scalar.DType {
+	all := kernels.SampleTypes(d)
 	if testkit.Full() || len(all) <= 3 {
 		return all
 	}
@@ -114,7 +115,7 @@ func typesOf(d *kernels.Decl, turn int) []scalar.DType {
 
 // add puts an operation into the batch, on tensors of its own. Inputs without data are random, selections may be a part of
 // their tensor and start anywhere, and some operations are cut into shards.
-func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][]byte) {
+func (b *batch) add(name string, d *declaration.Kernel, c kernels.Call, data, want [][]byte) {
 	next := func(list *[][]byte) (bytes []byte) {
 		if len(*list) > 0 {
 			bytes, *list = (*list)[0], (*list)[1:]
@@ -155,8 +156,8 @@ func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selectio
 }
 
 // shard asks for some operations to be cut along their index.
-func (b *batch) shard(name string, d *kernels.Decl, c kernels.Call) {
-	in, err := d.Bind(c)
+func (b *batch) shard(name string, d *declaration.Kernel, c kernels.Call) {
+	in, err := kernels.Bind(d, c)
 	if err != nil || b.rnd.IntN(3) > 0 {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -39,11 +40,11 @@ func TestSplitsKeepValues(t *testing.T) {
 		seed.Write([]byte(name)) // what is drawn for a kernel does not depend on the others
 		rnd := rand.New(rand.NewPCG(17, seed.Sum64()))
 		for _, dtype := range slices.Repeat([]scalar.DType{scalar.Float32, scalar.Float32, scalar.UInt8, scalar.Float32, scalar.Int32, scalar.Float16, scalar.Bool, scalar.Float64}, 5) {
-			c, err := d.SampleOf(rnd, dtype, kernels.Material{Sizes: []int64{2, 3, 5, 1, 7, 0}})
+			c, err := kernels.SampleOf(d, rnd, dtype, kernels.Material{Sizes: []int64{2, 3, 5, 1, 7, 0}})
 			if err != nil || c == nil || len(d.Types) > 0 && !d.Types[0].Allows(dtype) && dtype != scalar.Float32 {
 				continue
 			}
-			in, err := d.Bind(*c)
+			in, err := kernels.Bind(d, *c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +78,7 @@ func TestSplitsKeepValues(t *testing.T) {
 }
 
 // splitCall cuts a call, without a permission where none is needed, notes the rules that are applied, and compares its values; why says why it is refused.
-func splitCall(t *testing.T, rnd *rand.Rand, d *kernels.Decl, c *kernels.Call, in *kernels.Instance, applied map[string]bool, by split.Cut) (why string) {
+func splitCall(t *testing.T, rnd *rand.Rand, d *declaration.Kernel, c *kernels.Call, in *kernels.Instance, applied map[string]bool, by split.Cut) (why string) {
 	t.Helper()
 	whole, inputs := callGraph(rnd, d, c)
 	var parts *ir.Graph
@@ -130,7 +131,7 @@ func splitCall(t *testing.T, rnd *rand.Rand, d *kernels.Decl, c *kernels.Call, i
 }
 
 // callGraph makes a graph of a call, whose operation has the label op, and random inputs.
-func callGraph(rnd *rand.Rand, d *kernels.Decl, c *kernels.Call) (*ir.Graph, map[string]tensorfile.Tensor) {
+func callGraph(rnd *rand.Rand, d *declaration.Kernel, c *kernels.Call) (*ir.Graph, map[string]tensorfile.Tensor) {
 	g, inputs := ir.New(), map[string]tensorfile.Tensor{}
 	side := func(ports []kernels.PortSel, given bool) ir.Ports {
 		var list []ir.Port

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -60,8 +61,8 @@ func extreme(in *kernels.Instance, e *scalar.Expr) bool {
 
 // judge notes how the outputs of an operation of the batch are compared: what is computed element by element by units in the last
 // place of each, sums by the terms that each cell adds up or, where it does more with them, by a bound of these; they may cancel.
-func (b *batch) judge(name string, d *kernels.Decl, c kernels.Call) {
-	in, err := d.Bind(c)
+func (b *batch) judge(name string, d *declaration.Kernel, c kernels.Call) {
+	in, err := kernels.Bind(d, c)
 	if err != nil {
 		return
 	}

@@ -20,14 +20,14 @@ func TestTermsOf(t *testing.T) {
 		}
 		found := false
 		for seed := range uint64(20) {
-			c, err := d.Sample(rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
+			c, err := kernels.Sample(d, rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c == nil || name == "einsum" && len(c.Inputs[0].Sel) != 2 {
 				continue
 			}
-			in, err := d.Bind(*c)
+			in, err := kernels.Bind(d, *c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,14 +75,14 @@ func TestOwnScale(t *testing.T) {
 			t.Fatal(name)
 		}
 		for seed := range uint64(20) {
-			c, err := d.Sample(rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
+			c, err := kernels.Sample(d, rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c == nil {
 				continue
 			}
-			in, err := d.Bind(*c)
+			in, err := kernels.Bind(d, *c)
 			if err != nil {
 				t.Fatal(err)
 			}

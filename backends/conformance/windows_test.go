@@ -22,7 +22,7 @@ func TestWindowsAreCut(t *testing.T) {
 		name := []string{"conv", "conv_integer", "max_pool", "sum_pool", "average_pool", "lp_pool"}[rnd.IntN(6)]
 		c, w := windowCall(rnd, name)
 		d, _ := lib.Find(name)
-		shapes, types, err := d.Infer(*c)
+		shapes, types, err := kernels.Infer(d, *c)
 		if err != nil || !w.reads(0, shapes[0][2]) || !w.reads(1, shapes[0][3]) {
 			continue // of windows that have no cell of the image at all no kernel reads anything
 		}
@@ -30,7 +30,7 @@ func TestWindowsAreCut(t *testing.T) {
 		if name == "max_pool" {
 			c.Outputs[0].Name = "Y"
 		}
-		in, err := d.Bind(*c)
+		in, err := kernels.Bind(d, *c)
 		if err != nil {
 			t.Fatal(err)
 		}

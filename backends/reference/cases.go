@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 )
 
 // maxCaseWork bounds the scalar operations of a case that is checked.
@@ -12,12 +13,12 @@ const maxCaseWork = 1 << 24
 
 // CheckCase computes a case of a kernel's declaration and compares the results with those that it states. Cases of very much work are not
 // computed.
-func CheckCase(ctx context.Context, lib *kernels.Library, d *kernels.Decl, c kernels.Case) error {
-	x, err := d.Example(c)
+func CheckCase(ctx context.Context, lib *kernels.Library, d *declaration.Kernel, c declaration.Case) error {
+	x, err := kernels.ExampleOf(d, c)
 	if err != nil {
 		return err
 	}
-	in, err := d.Bind(x.Call)
+	in, err := kernels.Bind(d, x.Call)
 	if err != nil || in.Work() > maxCaseWork {
 		return err
 	}

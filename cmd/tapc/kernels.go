@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -102,12 +103,11 @@ func checkCases(ctx context.Context, old, lib *kernels.Library) error {
 
 // kernelFault turns what is wrong with declarations into a diagnostic.
 func kernelFault(err error) error {
-	var at *kernels.SyntaxError
+	var at *declaration.SyntaxError
 	if !errors.As(err, &at) {
 		return err
 	}
-	expected, found := "", ""
-	message := at.Err.Error()
+	message, expected, found := at.Err.Error(), "", ""
 	if head, tail, ok := strings.Cut(message, "expected "); ok {
 		if want, have, ok := strings.Cut(tail, ", found "); ok {
 			message, expected, found = strings.TrimRight(head, ": "), want, have

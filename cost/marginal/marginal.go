@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -78,7 +79,7 @@ func Of(g *ir.Graph, lib *kernels.Library, n *ir.Node) (*Operation, error) {
 }
 
 // check refuses costs of a kernel that has its own.
-func (o *Operation) check(d *kernels.Decl) error {
+func (o *Operation) check(d *declaration.Kernel) error {
 	if o.costs == nil {
 		return nil
 	}

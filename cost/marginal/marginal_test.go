@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -111,7 +112,7 @@ func TestPartsAddUp(t *testing.T) {
 	compared := 0
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
-		c, err := d.Sample(rnd, scalar.Float32)
+		c, err := kernels.Sample(d, rnd, scalar.Float32)
 		if err != nil || c == nil {
 			continue
 		}
@@ -191,7 +192,7 @@ func apart(t *testing.T, o *Operation, low, high zspace.Range) (gap bool) {
 }
 
 // call makes a graph of one call.
-func call(d *kernels.Decl, c *kernels.Call) (*ir.Graph, *ir.Node) {
+func call(d *declaration.Kernel, c *kernels.Call) (*ir.Graph, *ir.Node) {
 	g := ir.New()
 	side := func(ports []kernels.PortSel) ir.Ports {
 		var list []ir.Port

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
@@ -315,7 +316,7 @@ func (b *backer) admits(ops []*foreign.Op, w *wanted) error {
 type way func(w *wanted) ([]*foreign.Op, string, error)
 
 // ways are the rules for a kernel: those back first, in the order of their tables, then those that lead to it.
-func (b *backer) ways(decl *kernels.Decl) []way {
+func (b *backer) ways(decl *declaration.Kernel) []way {
 	var out []way
 	for _, r := range b.backs[decl.Name] {
 		out = append(out, func(w *wanted) ([]*foreign.Op, string, error) {
@@ -340,7 +341,7 @@ type wanted struct {
 	narrow    bool // no tensor has more precision than float32, in which foreign attributes are
 }
 
-func (b *backer) call(decl *kernels.Decl, o *tensorops.Operation) (*wanted, error) {
+func (b *backer) call(decl *declaration.Kernel, o *tensorops.Operation) (*wanted, error) {
 	w := &wanted{narrow: true}
 	c := kernels.Call{Params: o.Params}
 	for i := range decl.Operands {
@@ -377,7 +378,7 @@ func (b *backer) call(decl *kernels.Decl, o *tensorops.Operation) (*wanted, erro
 }
 
 // try runs a rule forward on the inputs of an operation, and says how its result differs from that.
-func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*foreign.Op, error) {
+func (b *backer) try(c *candidate, decl *declaration.Kernel, w *wanted) (*foreign.Op, error) {
 	if len(w.in) == 0 {
 		return nil, expr.Refuse("it has no inputs")
 	}
@@ -447,7 +448,7 @@ func attrOf(v ir.AttrValue, flag bool) foreign.Value {
 }
 
 // same says whether a node that a rule gave is the operation that is wanted: the kernel, its inputs and its parameters.
-func (b *backer) same(decl *kernels.Decl, n *node, w *wanted) error {
+func (b *backer) same(decl *declaration.Kernel, n *node, w *wanted) error {
 	if d, ok := b.opt.Library.Find(n.kernel); !ok || d != decl {
 		return expr.Refuse("it gives %s", n.kernel)
 	}
@@ -471,7 +472,7 @@ func (b *backer) same(decl *kernels.Decl, n *node, w *wanted) error {
 	return w.sameParameters(decl, n)
 }
 
-func (w *wanted) sameParameters(decl *kernels.Decl, n *node) error {
+func (w *wanted) sameParameters(decl *declaration.Kernel, n *node) error {
 	c := kernels.Call{Params: n.params}
 	var err error
 	if c.Inputs, err = ports(n.in); err == nil {

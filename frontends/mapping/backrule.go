@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
@@ -77,7 +78,7 @@ func (r *Rule) checkBack(lib *kernels.Library) error {
 		}
 	}
 	for _, a := range r.Attrs {
-		if !slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.Name }) {
+		if !slices.ContainsFunc(decl.Attrs, func(d declaration.Attr) bool { return d.Name == a.Name }) {
 			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
 		}
 	}
@@ -90,7 +91,7 @@ func (r *Rule) checkBack(lib *kernels.Library) error {
 }
 
 // operandsOf gives the positions of a kernel's inputs or outputs.
-func operandsOf(decl *kernels.Decl, out bool) []int {
+func operandsOf(decl *declaration.Kernel, out bool) []int {
 	var list []int
 	for i := range decl.Operands {
 		if decl.Operands[i].Out == out {
@@ -128,7 +129,7 @@ func (r *recorder) note(op *foreign.Op, in []foreign.Value, out foreign.Value) {
 }
 
 // byRule tries a rule back on an operation of the program.
-func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*foreign.Op, error) {
+func (b *backer) byRule(r *Rule, decl *declaration.Kernel, w *wanted) ([]*foreign.Op, error) {
 	m := b.m
 	m.nodes, m.chain, m.derived = nil, "", 0
 	record := &recorder{results: w.results(decl, len(r.Out))}
@@ -165,7 +166,7 @@ func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*foreign.Op, 
 }
 
 // bindOperands gives the inputs of a rule back what an operation takes.
-func bindOperands(r *Rule, e *expr.Env, decl *kernels.Decl, w *wanted) error {
+func bindOperands(r *Rule, e *expr.Env, decl *declaration.Kernel, w *wanted) error {
 	for i, at := range operandsOf(decl, false) {
 		var list []foreign.Value
 		for j, t := range w.in {
@@ -190,7 +191,7 @@ func bindOperands(r *Rule, e *expr.Env, decl *kernels.Decl, w *wanted) error {
 
 // results gives the tensors of the outputs that an operation has, by the outputs of a rule; nil where it leaves one out. A list of results
 // belongs to the last one, from its first on.
-func (w *wanted) results(decl *kernels.Decl, named int) []*foreign.Tensor {
+func (w *wanted) results(decl *declaration.Kernel, named int) []*foreign.Tensor {
 	var out []*foreign.Tensor
 	for _, at := range operandsOf(decl, true) {
 		before := len(out)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
@@ -44,10 +45,10 @@ func checkCall(c *expr.Expr, lib *kernels.Library) error {
 	if _, err := place(decl, args); err != nil {
 		return err
 	}
-	variadic := slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Variadic })
+	variadic := slices.ContainsFunc(decl.Operands, func(o declaration.Operand) bool { return o.Out && o.Variadic })
 	seen := map[string]bool{}
 	for _, a := range c.Attrs {
-		declared := slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.Name })
+		declared := slices.ContainsFunc(decl.Attrs, func(d declaration.Attr) bool { return d.Name == a.Name })
 		if !declared && !(a.Name == resultsParam && variadic) {
 			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
 		}

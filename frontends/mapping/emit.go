@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
@@ -64,14 +65,14 @@ func (m *mapper) Kernel(c expr.Call) (foreign.Value, error) {
 }
 
 // finish finds the types of the results and computes them when all inputs are known and small.
-func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (foreign.Value, error) {
+func (m *mapper) finish(n *node, decl *declaration.Kernel, results int) (foreign.Value, error) {
 	outs, err := m.infer(decl, n, results)
 	if err != nil {
 		return foreign.Value{}, err
 	}
 	var values []foreign.Value
 	for _, p := range outs {
-		ts := portTensors{port: p.Name, optional: slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Optional && o.Name() == p.Name })}
+		ts := portTensors{port: p.Name, optional: slices.ContainsFunc(decl.Operands, func(o declaration.Operand) bool { return o.Out && o.Optional && o.Name() == p.Name })}
 		for _, s := range p.Sel {
 			shape := s.Sel.Range().Shape()
 			if size := foreign.Elements(shape); size < 0 || size > 1<<50 {
@@ -90,7 +91,7 @@ func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (foreign.Value
 	} else {
 		m.nodes = append(m.nodes, n)
 	}
-	if len(values) == 1 && results == 1 && !slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Variadic }) {
+	if len(values) == 1 && results == 1 && !slices.ContainsFunc(decl.Operands, func(o declaration.Operand) bool { return o.Out && o.Variadic }) {
 		return values[0], nil
 	}
 	return foreign.Value{Kind: foreign.List, List: values}, nil
@@ -98,7 +99,7 @@ func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (foreign.Value
 
 // inputs puts arguments on ports: named ones, and the others in the order of the declaration, a list on a variadic port. A
 // number becomes a constant of the type of the first tensor that must have the same type, or of the first of all.
-func (m *mapper) inputs(n *node, decl *kernels.Decl, args []expr.PortArg) error {
+func (m *mapper) inputs(n *node, decl *declaration.Kernel, args []expr.PortArg) error {
 	operands, err := place(decl, args)
 	if err != nil {
 		return err
@@ -141,8 +142,8 @@ func (m *mapper) inputs(n *node, decl *kernels.Decl, args []expr.PortArg) error 
 }
 
 // place finds the operand of each argument.
-func place(decl *kernels.Decl, args []expr.PortArg) ([]*kernels.OperandDecl, error) {
-	out := make([]*kernels.OperandDecl, len(args))
+func place(decl *declaration.Kernel, args []expr.PortArg) ([]*declaration.Operand, error) {
+	out := make([]*declaration.Operand, len(args))
 	at := 0
 	for i, a := range args {
 		for k := range decl.Operands {

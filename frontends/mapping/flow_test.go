@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
@@ -145,7 +146,7 @@ func (f *Flow) kernel(x *expr.Expr, args []sources) {
 		panic(err)
 	}
 	for i, o := range operands {
-		if slices.ContainsFunc(decl.Types, func(t kernels.TypeVar) bool { return t.Name == o.Type && t.Class == "integer" }) && slices.Contains(o.Names, "indices") {
+		if slices.ContainsFunc(decl.Types, func(t declaration.TypeVar) bool { return t.Name == o.Type && t.Class == "integer" }) && slices.Contains(o.Names, "indices") {
 			for name := range args[i] {
 				if name[:min(len(name), len(passed))] != passed {
 					f.Places[name] = true

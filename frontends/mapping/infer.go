@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -12,7 +13,7 @@ import (
 
 // infer finds the outputs of a node by its kernel's shape and type rules. Models use few kernels in few ways, again and again, so
 // what is found for one use is remembered for those like it.
-func (m *mapper) infer(decl *kernels.Decl, n *node, results int) ([]kernels.PortSel, error) {
+func (m *mapper) infer(decl *declaration.Kernel, n *node, results int) ([]kernels.PortSel, error) {
 	m.uses.key = appendCall(m.uses.key[:0], n, results)
 	if outs, known := m.uses.known[use{decl, string(m.uses.key)}]; known {
 		return outs, nil
@@ -39,7 +40,7 @@ type uses struct {
 
 // use is a use of a kernel: call is all else that its outputs depend on.
 type use struct {
-	decl *kernels.Decl
+	decl *declaration.Kernel
 	call string
 }
 
@@ -83,13 +84,13 @@ func appendValue(b []byte, v ir.AttrValue) []byte {
 }
 
 // inferCall finds the outputs of a call. What is found is checked by binding the kernel to it.
-func inferCall(decl *kernels.Decl, c kernels.Call, results int) ([]kernels.PortSel, error) {
+func inferCall(decl *declaration.Kernel, c kernels.Call, results int) ([]kernels.PortSel, error) {
 	for i := range decl.Operands {
 		if o := &decl.Operands[i]; o.Out && o.Variadic {
 			c.Outputs = append(c.Outputs, kernels.PortSel{Name: o.Name(), Sel: make([]kernels.Selected, results)})
 		}
 	}
-	shapes, types, err := decl.Infer(c)
+	shapes, types, err := kernels.Infer(decl, c)
 	if err != nil {
 		return nil, bindError(err)
 	}
@@ -115,6 +116,6 @@ func inferCall(decl *kernels.Decl, c kernels.Call, results int) ([]kernels.PortS
 		}
 		c.Outputs = append(c.Outputs, p)
 	}
-	_, err = decl.Bind(c)
+	_, err = kernels.Bind(decl, c)
 	return c.Outputs, bindError(err)
 }

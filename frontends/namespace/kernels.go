@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -19,7 +20,7 @@ func fromKernels(lib *kernels.Library) *Dictionary {
 		}
 		d.ops[name] = []*Op{kernelOp(k)}
 	}
-	all := Types{Var: "T", Allowed: allowed(kernels.TypeVar{Class: "any"})}
+	all := Types{Var: "T", Allowed: allowed(declaration.TypeVar{Class: "any"})}
 	d.ops["constant"] = []*Op{{Name: "constant", Since: 1, Out: []Port{{Name: "result", Type: "T"}}, Types: []Types{all},
 		Attrs: []Attr{{Name: "bytes", Type: "string"}, {Name: "file", Type: "string"}, {Name: "key", Type: "string"}, {Name: "offset", Type: "int"},
 			{Name: "value", Type: "any"}}}}
@@ -32,7 +33,7 @@ func fromKernels(lib *kernels.Library) *Dictionary {
 	return d
 }
 
-func kernelOp(k *kernels.Decl) *Op {
+func kernelOp(k *declaration.Kernel) *Op {
 	o := &Op{Name: k.Name, Since: 1}
 	for i := range k.Operands {
 		x := &k.Operands[i]
@@ -62,7 +63,7 @@ func typeText(t string) string {
 	return t
 }
 
-func allowed(t kernels.TypeVar) []string {
+func allowed(t declaration.TypeVar) []string {
 	var out []string
 	for _, d := range scalar.DTypes() {
 		if t.Allows(d) {
@@ -74,18 +75,18 @@ func allowed(t kernels.TypeVar) []string {
 }
 
 // kernelAttr describes an attribute. What kernels ask for without a default may depend on the call, so nothing is required here.
-func kernelAttr(a kernels.AttrDecl) Attr {
+func kernelAttr(a declaration.Attr) Attr {
 	out := Attr{Name: a.Name, Words: a.Words}
 	switch a.Type {
-	case kernels.NumberAttr:
+	case declaration.NumberAttr:
 		out.Type = "float"
-	case kernels.IntAttr, kernels.AxisAttr:
+	case declaration.IntAttr, declaration.AxisAttr:
 		out.Type = "int"
-	case kernels.BoolAttr:
+	case declaration.BoolAttr:
 		out.Type = "bool"
-	case kernels.AxesAttr, kernels.PermAttr, kernels.IntsAttr:
+	case declaration.AxesAttr, declaration.PermAttr, declaration.IntsAttr:
 		out.Type = "ints"
-	case kernels.DTypeAttr:
+	case declaration.DTypeAttr:
 		out.Type = "type"
 	default:
 		out.Type = "string"

@@ -193,7 +193,7 @@ func inferred(g *ir.Graph) bool {
 			return ports
 		}
 		own.Inputs = whole(own.Inputs)
-		shapes, types, err := d.Infer(kernels.CallOf(g, own.Params, own.Inputs, own.Outputs))
+		shapes, types, err := kernels.Infer(d, kernels.CallOf(g, own.Params, own.Inputs, own.Outputs))
 		if err != nil {
 			return false
 		}

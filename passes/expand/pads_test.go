@@ -20,7 +20,7 @@ func TestKeepsZero(t *testing.T) {
 		if !ok {
 			t.Fatalf("no kernel %s", name)
 		}
-		for _, dtype := range d.SampleTypes() {
+		for _, dtype := range kernels.SampleTypes(d) {
 			g, box := ir.New(), zspace.MustShape(1)
 			port := ir.Port{Name: d.Operands[0].Names[0]}
 			in := map[string]tensorfile.Tensor{}

@@ -115,12 +115,12 @@ func dump(g *ir.Graph) string {
 // sample makes a graph with a random operation of a kernel, or none.
 func sample(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
 	d, _ := kernels.Builtin().Find("op:" + kernel)
-	types := d.SampleTypes()
+	types := kernels.SampleTypes(d)
 	dtype := types[rnd.IntN(len(types))]
 	if slices.Contains(types, scalar.Float32) && rnd.IntN(2) == 0 {
 		dtype = scalar.Float32
 	}
-	call, err := d.Sample(rnd, dtype)
+	call, err := kernels.Sample(d, rnd, dtype)
 	if err != nil || call == nil {
 		return nil, false
 	}

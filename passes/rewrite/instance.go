@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -127,7 +128,7 @@ func (m *maker) bind(slot int, sel ir.Selection) bool {
 type caller struct {
 	*maker
 	p      *pattern
-	out    *kernels.OperandDecl
+	out    *declaration.Operand
 	sizes  map[string][]int64
 	types  map[string]scalar.DType
 	params ir.Attrs
@@ -168,7 +169,7 @@ func (c *caller) bindOutput(shape []int64, d scalar.DType) bool {
 	return len(shape) == 0
 }
 
-func (c *caller) bindType(o *kernels.OperandDecl, d scalar.DType) bool {
+func (c *caller) bindType(o *declaration.Operand, d scalar.DType) bool {
 	for _, v := range c.p.decl.Types {
 		if v.Name == o.Type {
 			c.types[v.Name] = d
@@ -178,13 +179,13 @@ func (c *caller) bindType(o *kernels.OperandDecl, d scalar.DType) bool {
 	return o.Type == d.String()
 }
 
-func (c *caller) bindItem(x kernels.IndexItem, shape []int64) bool {
+func (c *caller) bindItem(x declaration.IndexItem, shape []int64) bool {
 	switch {
 	case x.At != "":
 		return false
 	case x.Group == "":
 		c.sizes[x.Dim] = shape
-	case x.Use == kernels.Permute:
+	case x.Use == declaration.Permute:
 		perm := c.rnd.Perm(len(shape))
 		if c.chance(0.3) {
 			slices.Sort(perm)
@@ -199,7 +200,7 @@ func (c *caller) bindItem(x kernels.IndexItem, shape []int64) bool {
 		}
 		c.sizes[x.Group] = whole
 		return c.param(x.Attr, ir.IntsAttr(list...))
-	case x.Use == kernels.Drop:
+	case x.Use == declaration.Drop:
 		return c.undrop(x, shape)
 	case x.Group != "":
 		c.sizes[x.Group] = shape
@@ -210,7 +211,7 @@ func (c *caller) bindItem(x kernels.IndexItem, shape []int64) bool {
 }
 
 // undrop chooses the dimensions of a group that a result without some of them may come from.
-func (c *caller) undrop(x kernels.IndexItem, shape []int64) bool {
+func (c *caller) undrop(x declaration.IndexItem, shape []int64) bool {
 	var whole, axes []int64
 	keep := c.chance(0.5)
 	for _, n := range shape {
@@ -273,7 +274,7 @@ func (c *caller) otherParams() bool {
 
 func (c *caller) inputs(body *tensorops.Operation) bool {
 	for _, port := range c.p.ports {
-		i := slices.IndexFunc(c.p.decl.Operands, func(o kernels.OperandDecl) bool { return o.Name() == port.names[0] })
+		i := slices.IndexFunc(c.p.decl.Operands, func(o declaration.Operand) bool { return o.Name() == port.names[0] })
 		p := ir.Port{Name: port.names[c.rnd.IntN(len(port.names))]}
 		for _, it := range port.items {
 			if !c.item(it, &c.p.decl.Operands[i], &p) {
@@ -288,7 +289,7 @@ func (c *caller) inputs(body *tensorops.Operation) bool {
 }
 
 // item makes the selections of one entry of a port.
-func (c *caller) item(it item, o *kernels.OperandDecl, p *ir.Port) bool {
+func (c *caller) item(it item, o *declaration.Operand, p *ir.Port) bool {
 	n := 1
 	if it.slot >= 0 && it.kind == sequenceVar {
 		n = c.rnd.IntN(3)
@@ -336,7 +337,7 @@ func (c *caller) value(it item, shape []int64, d scalar.DType) (ir.Selection, bo
 }
 
 // operand chooses the shape and type of an input.
-func (c *caller) operand(o *kernels.OperandDecl) ([]int64, scalar.DType, bool) {
+func (c *caller) operand(o *declaration.Operand) ([]int64, scalar.DType, bool) {
 	d, ok := c.types[o.Type]
 	if !ok {
 		if d, ok = c.inputType(o); !ok {
@@ -354,7 +355,7 @@ func (c *caller) operand(o *kernels.OperandDecl) ([]int64, scalar.DType, bool) {
 			sizes = c.shape(1)
 			c.sizes[name] = sizes
 		}
-		if x.Use == kernels.Broadcast && c.chance(0.5) {
+		if x.Use == declaration.Broadcast && c.chance(0.5) {
 			sizes = c.narrow(sizes)
 		}
 		shape = append(shape, sizes...)
@@ -363,7 +364,7 @@ func (c *caller) operand(o *kernels.OperandDecl) ([]int64, scalar.DType, bool) {
 }
 
 // inputType chooses the type of an input that the result does not decide.
-func (c *caller) inputType(o *kernels.OperandDecl) (scalar.DType, bool) {
+func (c *caller) inputType(o *declaration.Operand) (scalar.DType, bool) {
 	for _, v := range c.p.decl.Types {
 		if v.Name == o.Type {
 			types := slices.DeleteFunc(scalar.DTypes(), func(d scalar.DType) bool { return !v.Allows(d) })

@@ -6,13 +6,14 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 )
 
 // kernel is what the driver knows of a kernel name.
 type kernel struct {
-	name      string        // without namespace, if the library has it
-	decl      *kernels.Decl // nil for one that the library does not have
+	name      string              // without namespace, if the library has it
+	decl      *declaration.Kernel // nil for one that the library does not have
 	pointwise bool
 	effect    bool // an import or an export
 	constant  bool

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -225,7 +225,7 @@ func (s *Site) matchRest(p *pattern, params ir.Attrs) bool {
 }
 
 // sameAttrs says whether parameters are the same, where those that are not given have their defaults: one number is that of every dimension.
-func sameAttrs(d *kernels.Decl, a, b ir.Attrs) bool {
+func sameAttrs(d *declaration.Kernel, a, b ir.Attrs) bool {
 	in := func(x, y ir.Attrs) bool {
 		return !slices.ContainsFunc(x, func(p ir.Attr) bool {
 			if v, ok := y.Get(p.Name); ok {
@@ -240,7 +240,7 @@ func sameAttrs(d *kernels.Decl, a, b ir.Attrs) bool {
 }
 
 // defaultOf gives the value that a kernel's parameter has when it is not given.
-func defaultOf(d *kernels.Decl, name string) (ir.AttrValue, bool) {
+func defaultOf(d *declaration.Kernel, name string) (ir.AttrValue, bool) {
 	if d == nil {
 		return ir.AttrValue{}, false
 	}
@@ -249,13 +249,13 @@ func defaultOf(d *kernels.Decl, name string) (ir.AttrValue, bool) {
 		if a.Name != name || !a.HasDefault {
 			continue
 		}
-		if a.Type == kernels.BoolAttr {
+		if a.Type == declaration.BoolAttr {
 			return ir.BoolAttr(a.Default == "true"), true
 		}
 		if n, err := strconv.ParseInt(a.Default, 10, 64); err == nil {
 			return ir.IntAttr(n), true
 		}
-		if f, err := strconv.ParseFloat(a.Default, 64); err == nil && a.Type == kernels.NumberAttr {
+		if f, err := strconv.ParseFloat(a.Default, 64); err == nil && a.Type == declaration.NumberAttr {
 			return ir.FloatAttr(f), true
 		}
 		return ir.StringAttr(a.Default), true

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/lang"
 )
@@ -86,8 +86,8 @@ func (s *scope) find(name string, kinds ...varKind) (int, error) {
 // pattern is an operation that a rule looks for.
 type pattern struct {
 	kernel string
-	decl   *kernels.Decl // nil for a foreign kernel
-	as     int           // slot of its result, or -1
+	decl   *declaration.Kernel // nil for a foreign kernel
+	as     int                 // slot of its result, or -1
 	ports  []portPattern
 	attrs  []attrPattern
 	rest   int // slot of the parameters not named; -1: they must have their defaults
@@ -175,7 +175,7 @@ func (p *parser) pattern() (*pattern, error) {
 }
 
 // kernel reads a kernel's name: one of the library, or any name in quotes.
-func (p *parser) kernel() (string, *kernels.Decl, error) {
+func (p *parser) kernel() (string, *declaration.Kernel, error) {
 	quoted := p.Peek().Kind == lang.String
 	name, err := p.Want("a kernel", lang.Name, lang.String)
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *parser) patternArgs(pat *pattern) error {
 
 // placer gives arguments without a port to a kernel's declared inputs, in order.
 type placer struct {
-	decl *kernels.Decl
+	decl *declaration.Kernel
 	at   int
 }
 
@@ -313,12 +313,12 @@ func (p *parser) patternAttr(pat *pattern) error {
 	return err
 }
 
-func (p *parser) attrName(decl *kernels.Decl) (string, error) {
+func (p *parser) attrName(decl *declaration.Kernel) (string, error) {
 	name, err := p.Want("a parameter's name", lang.Name)
 	if err != nil {
 		return "", err
 	}
-	if decl != nil && !slices.ContainsFunc(decl.Attrs, func(a kernels.AttrDecl) bool { return a.Name == name }) {
+	if decl != nil && !slices.ContainsFunc(decl.Attrs, func(a declaration.Attr) bool { return a.Name == name }) {
 		return "", fmt.Errorf("kernel %s has no parameter %q", decl.Name, name)
 	}
 	return name, p.Expect(":")

@@ -268,7 +268,7 @@ func (d *driver) verifyOp(op *Op) error {
 	if k.decl == nil {
 		return nil
 	}
-	_, err := k.decl.Bind(call)
+	_, err := kernels.Bind(k.decl, call)
 	return err
 }
 
@@ -295,7 +295,7 @@ func (s *Site) Infer(op *Op) bool {
 	if decl == nil || len(op.Outputs) != 1 {
 		return false
 	}
-	shapes, types, err := decl.Infer(callOf(s.Graph, op))
+	shapes, types, err := kernels.Infer(decl, callOf(s.Graph, op))
 	if err != nil || types[0] == scalar.Invalid {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -37,7 +38,7 @@ var none = likeness{slot: -1}
 // opExpr is an operation that a rule builds.
 type opExpr struct {
 	kernel string
-	decl   *kernels.Decl
+	decl   *declaration.Kernel
 	ports  []resultPort
 	attrs  []attrExpr
 	out    string
@@ -282,7 +283,7 @@ func (e *opExpr) needs(port string) bool {
 	if e.decl == nil {
 		return false
 	}
-	i := slices.IndexFunc(e.decl.Operands, func(o kernels.OperandDecl) bool { return o.Name() == port })
+	i := slices.IndexFunc(e.decl.Operands, func(o declaration.Operand) bool { return o.Name() == port })
 	return i >= 0 && !e.decl.Operands[i].Optional
 }
 

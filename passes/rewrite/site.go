@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -37,7 +38,7 @@ type Def struct {
 func (s *Site) Kernel() string { return s.kernel.name }
 
 // Decl is the declaration of the site's kernel, nil if the library has none.
-func (s *Site) Decl() *kernels.Decl { return s.kernel.decl }
+func (s *Site) Decl() *declaration.Kernel { return s.kernel.decl }
 
 // Library is the library of kernels in use.
 func (s *Site) Library() *kernels.Library { return s.driver.opt.Library }
@@ -154,10 +155,10 @@ func (d *driver) restrict(def Def, sel ir.Selection) (ir.Ports, bool) {
 
 // Pointwise says whether every operand of a kernel is indexed by the same group of dimensions, as it is or broadcast, and
 // its body never names that group: then a box of the result is the kernel applied to the same box of the operands.
-func Pointwise(d *kernels.Decl) bool {
+func Pointwise(d *declaration.Kernel) bool {
 	group := ""
 	for _, o := range d.Operands {
-		if len(o.Index) != 1 || o.Index[0].Group == "" || o.Index[0].Use > kernels.Broadcast || o.Out && o.Index[0].Use != kernels.Plain {
+		if len(o.Index) != 1 || o.Index[0].Group == "" || o.Index[0].Use > declaration.Broadcast || o.Out && o.Index[0].Use != declaration.Plain {
 			return false
 		}
 		if group != "" && o.Index[0].Group != group {
@@ -262,7 +263,7 @@ func (d *driver) bind(name string, params ir.Attrs, in, out ir.Ports) (*kernels.
 	if decl == nil {
 		return nil, errNoKernel
 	}
-	return decl.Bind(kernels.CallOf(d.index.g, params, in, out))
+	return kernels.Bind(decl, kernels.CallOf(d.index.g, params, in, out))
 }
 
 // As is the site as if another operation computed its result; that one need not be in the graph.
@@ -288,7 +289,7 @@ func (s *Site) Computes(sel ir.Selection, o Operand) (by []ir.NodeID, ok bool) {
 	}
 	by = append(by, d.Node.ID)
 	for _, in := range o.New.Inputs {
-		i := slices.IndexFunc(k.decl.Operands, func(p kernels.OperandDecl) bool { return slices.Contains(p.Names, in.Port) })
+		i := slices.IndexFunc(k.decl.Operands, func(p declaration.Operand) bool { return slices.Contains(p.Names, in.Port) })
 		port := portOf(d.Inputs, k.decl.Operands[max(i, 0)].Names)
 		if i < 0 || port == nil || len(port.Sel) != len(in.Args) {
 			return nil, false

@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/rewrite"
@@ -55,7 +56,7 @@ type trimmer struct {
 }
 
 // operation takes the outputs that nobody needs from one operation.
-func (t *trimmer) operation(id ir.NodeID, op *tensorops.Operation, decl *kernels.Decl, s *rewrite.Stats) error {
+func (t *trimmer) operation(id ir.NodeID, op *tensorops.Operation, decl *declaration.Kernel, s *rewrite.Stats) error {
 	for i := op.Outputs.Len() - 1; i >= 0 && op.Outputs.Len() > 1; i-- {
 		port := op.Outputs.At(i)
 		if !optional(decl, port.Name) {
@@ -106,8 +107,8 @@ func (t *trimmer) source(id ir.NodeID, op *tensorops.Operation, s *rewrite.Stats
 }
 
 // optional says whether a kernel can do without an output.
-func optional(decl *kernels.Decl, port string) bool {
-	i := slices.IndexFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && slices.Contains(o.Names, port) })
+func optional(decl *declaration.Kernel, port string) bool {
+	i := slices.IndexFunc(decl.Operands, func(o declaration.Operand) bool { return o.Out && slices.Contains(o.Names, port) })
 	return i >= 0 && decl.Operands[i].Optional
 }
 

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
@@ -79,7 +80,7 @@ func (s *steps) add(kernel string, params ir.Attrs, args ...arg) ir.Selection {
 	return s.addAll(kernel, params, resultsOf(s.kernel(kernel))[:1], args...)[0]
 }
 
-func (s *steps) kernel(name string) *kernels.Decl {
+func (s *steps) kernel(name string) *declaration.Kernel {
 	decl, ok := s.c.lib.Find(name)
 	if !ok {
 		panic("a step of kernel " + name + ", which there is not")
@@ -92,7 +93,7 @@ func (s *steps) addAll(kernel string, params ir.Attrs, results []string, args ..
 	decl := s.kernel(kernel)
 	slices.SortFunc(args, func(a, b arg) int { return strings.Compare(a.Name, b.Name) })
 	inputs := ir.PortsOf(args)
-	shapes, types, err := decl.Infer(kernels.CallOf(s.c.g, params, inputs, ir.Ports{}))
+	shapes, types, err := kernels.Infer(decl, kernels.CallOf(s.c.g, params, inputs, ir.Ports{}))
 	if err != nil {
 		if s.err == nil {
 			s.err = fmt.Errorf("%s: %w", kernel, err)
@@ -112,7 +113,7 @@ func (s *steps) addAll(kernel string, params ir.Attrs, results []string, args ..
 }
 
 // resultsOf are the names of a kernel's results.
-func resultsOf(d *kernels.Decl) (names []string) {
+func resultsOf(d *declaration.Kernel) (names []string) {
 	for i := range d.Operands {
 		if d.Operands[i].Out {
 			names = append(names, d.Operands[i].Name())

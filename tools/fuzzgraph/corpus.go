@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
@@ -50,8 +51,8 @@ func (s *settings) writeCorpus(dir string) error {
 }
 
 // declared is the graph of one case of a kernel's declaration.
-func declared(d *kernels.Decl, c kernels.Case) (*graph, error) {
-	x, err := d.Example(c)
+func declared(d *declaration.Kernel, c declaration.Case) (*graph, error) {
+	x, err := kernels.ExampleOf(d, c)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -35,7 +36,7 @@ type tensor struct {
 
 // step is an operation. The selections of its call name tensors by their numbers.
 type step struct {
-	decl   *kernels.Decl
+	decl   *declaration.Kernel
 	call   kernels.Call
 	shards string // counts such as 2x1, "" for none
 	exact  bool   // its floats do not depend on how they are rounded
@@ -95,11 +96,11 @@ func (g *generator) step() error {
 	most := -1
 	for range 6 {
 		d, _ := kernels.Builtin().Find(g.names[g.rnd.IntN(len(g.names))])
-		types := d.SampleTypes()
+		types := kernels.SampleTypes(d)
 		if mine := slices.DeleteFunc(slices.Clone(types), func(t scalar.DType) bool { return !slices.Contains(g.material.Types, t) }); len(mine) > 0 {
 			types = mine
 		}
-		c, err := d.SampleOf(g.rnd, types[g.rnd.IntN(len(types))], g.material)
+		c, err := kernels.SampleOf(d, g.rnd, types[g.rnd.IntN(len(types))], g.material)
 		if err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (g *generator) step() error {
 	if best == nil {
 		return nil
 	}
-	in, err := best.decl.Bind(best.call)
+	in, err := kernels.Bind(best.decl, best.call)
 	if err != nil {
 		return err
 	}

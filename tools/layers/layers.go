@@ -39,6 +39,7 @@ var Table = []Rule{
 	{"dialects/tensorops/numbers", 3, 0},
 	{"dialects/tensorops/reads", 3, 0},
 	{"dialects/tensorops/said", 3, 0},
+	{"dialects/tensorops/kernels/declaration", 3, 0},
 	{"dialects/tensorops/kernels", 3, 1},
 	{"dialects/tensorops/feed", 3, 1},
 	{"dialects/tensorops/calls", 3, 2},

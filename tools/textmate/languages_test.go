@@ -172,7 +172,7 @@ func TestKeywords(t *testing.T) {
 	}
 
 	kernels := grammar(t, "kernel")
-	clauses := regexp.MustCompile(`const clauseWords = "(.*)"`).FindStringSubmatch(read(t, "../../dialects/tensorops/kernels/parse.go"))
+	clauses := regexp.MustCompile(`const clauseWords = "(.*)"`).FindStringSubmatch(read(t, "../../dialects/tensorops/kernels/declaration/parse.go"))
 	if clauses == nil {
 		t.Fatal("the parser of kernels has no list of clauses")
 	}

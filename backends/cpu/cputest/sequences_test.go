@@ -141,7 +141,7 @@ func (b *builder) op(kernel string, params ir.Attrs, inputs ...[]ir.Selection) (
 		results = ir.PortsOf([]ir.Port{{Name: result, Sel: slices.Repeat(in[0].Sel, len(sizes.List))}})
 	}
 	call := kernels.CallOf(b.g, params, op.Inputs, results)
-	shapes, types, err := d.Infer(call)
+	shapes, types, err := kernels.Infer(d, call)
 	if err != nil {
 		return nil, false
 	}

@@ -6,13 +6,14 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // graph makes a graph of one call.
-func graph(d *kernels.Decl, c *kernels.Call) (*ir.Graph, *ir.Node) {
+func graph(d *declaration.Kernel, c *kernels.Call) (*ir.Graph, *ir.Node) {
 	g := ir.New()
 	side := func(ports []kernels.PortSel) ir.Ports {
 		var list []ir.Port
@@ -37,7 +38,7 @@ func TestHalosAreThoseOfShards(t *testing.T) {
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for range 3 {
-			c, err := d.Sample(rnd, scalar.Float32)
+			c, err := kernels.Sample(d, rnd, scalar.Float32)
 			if err != nil || c == nil {
 				continue
 			}

@@ -29,7 +29,7 @@ func WithKernels(document []byte, lib *kernels.Library) ([]byte, error) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", f.Name, f.Doc)
 		for _, name := range f.Kernels {
 			d, _ := lib.Find(name)
-			p, err := d.Page()
+			p, err := kernels.PageOf(d)
 			if err != nil {
 				return nil, err
 			}

@@ -20,7 +20,7 @@ func KernelPages(lib *kernels.Library, names []string) ([]*kernels.Page, error) 
 		if !ok {
 			return nil, diag.Unknown("kernel", name, slices.Clone(lib.Names()))
 		}
-		p, err := d.Page()
+		p, err := kernels.PageOf(d)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -16,7 +17,7 @@ import (
 func Label(port string, i int) string { return fmt.Sprint(port, i) }
 
 // Graph gives a graph of one call, whose operation has a label, on tensors of its own.
-func Graph(label string, d *kernels.Decl, c kernels.Call) *ir.Graph {
+func Graph(label string, d *declaration.Kernel, c kernels.Call) *ir.Graph {
 	g := ir.New()
 	place := func(label string, s kernels.Selected) ir.Selection {
 		r := s.Sel.Range()
@@ -27,7 +28,7 @@ func Graph(label string, d *kernels.Decl, c kernels.Call) *ir.Graph {
 }
 
 // Add adds the operation of a call to a graph, with a label; input and output give what it reads and writes, in the order of the call.
-func Add(g *ir.Graph, label string, d *kernels.Decl, c kernels.Call, input, output func(label string, s kernels.Selected) ir.Selection) {
+func Add(g *ir.Graph, label string, d *declaration.Kernel, c kernels.Call, input, output func(label string, s kernels.Selected) ir.Selection) {
 	ports := func(list []kernels.PortSel, place func(string, kernels.Selected) ir.Selection) ir.Ports {
 		var out []ir.Port
 		for _, p := range list {

@@ -74,11 +74,11 @@ func TestDerivedSignaturesAgree(t *testing.T) {
 	for _, name := range Builtin().Names() {
 		d, _ := Builtin().Find(name)
 		for _, c := range d.Cases {
-			x, err := d.Example(c)
+			x, err := ExampleOf(d, c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, err := d.Bind(x.Call)
+			in, err := Bind(d, x.Call)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,10 +1,16 @@
+// Package kernels holds the library of kernels and what is derived from their declarations.
+//
+// A kernel is declared once, in one file of library/. From its declaration, this package derives the shape rule, the iteration
+// space, the polyhedral signature, the checks of an operation, its cost, its page of documentation and the statements that the
+// reference evaluator runs and every back end compiles. It must not import a back end or a pass. Read next:
+// dialects/tensorops/kernels/declaration for the language, bind.go for what is derived.
 package kernels
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -49,11 +55,11 @@ func refuse(field, expected, found, format string, args ...any) error {
 
 // Bind applies the kernel to a call. The call's outputs must be there with their boxes and types; an output port that a call
 // leaves out is not computed. The error is a *BindError.
-func (d *Decl) Bind(c Call) (*Instance, error) {
+func Bind(d *declaration.Kernel, c Call) (*Instance, error) {
 	if d.Equation != "" {
-		return d.bindEquation(c)
+		return bindEquation(d, c)
 	}
-	b := d.binder()
+	b := newBinder(d)
 	steps := []func() error{
 		func() error { return b.bindPorts(c.Inputs, false) },
 		func() error { return b.bindPorts(c.Outputs, true) },
@@ -75,7 +81,7 @@ func (d *Decl) Bind(c Call) (*Instance, error) {
 	return b.in, nil
 }
 
-func (d *Decl) binder() *binder {
+func newBinder(d *declaration.Kernel) *binder {
 	attrs := map[string]ir.AttrValue{}
 	return &binder{decl: d, in: &Instance{Decl: d, Params: attrs, cost: -1}, sizes: map[string][]int64{}, ranks: map[string]int{}, dims: map[string][]int{},
 		types: map[string]scalar.DType{}, attrs: attrs, literals: map[string]*scalar.Expr{}}
@@ -83,7 +89,7 @@ func (d *Decl) binder() *binder {
 
 // binder is one application of a kernel on its way.
 type binder struct {
-	decl     *Decl
+	decl     *declaration.Kernel
 	in       *Instance
 	sizes    map[string][]int64 // extents by dimension or group
 	ranks    map[string]int     // of groups
@@ -103,9 +109,9 @@ func (b *binder) bindPorts(ports []PortSel, out bool) error {
 		side = "/body/outputs"
 	}
 	for _, p := range ports {
-		i, ok := b.decl.operand(p.Name)
+		i, ok := b.decl.Port(p.Name)
 		if !ok || b.decl.Operands[i].Out != out {
-			return refuse(side, b.decl.portNames(out), quote(p.Name), "kernel %s has no such port", b.decl.Name)
+			return refuse(side, portNames(b.decl, out), quote(p.Name), "kernel %s has no such port", b.decl.Name)
 		}
 	}
 	for i := range b.decl.Operands {
@@ -118,7 +124,7 @@ func (b *binder) bindPorts(ports []PortSel, out bool) error {
 	return nil
 }
 
-func (b *binder) bindPort(o *OperandDecl, ports []PortSel, field string) error {
+func (b *binder) bindPort(o *declaration.Operand, ports []PortSel, field string) error {
 	var found *PortSel
 	for i := range ports {
 		if slices.Contains(o.Names, ports[i].Name) {
@@ -148,7 +154,7 @@ func (b *binder) bindPort(o *OperandDecl, ports []PortSel, field string) error {
 	return nil
 }
 
-func (d *Decl) portNames(out bool) string {
+func portNames(d *declaration.Kernel, out bool) string {
 	text := "none"
 	for _, o := range d.Operands {
 		if o.Out == out {
@@ -164,8 +170,8 @@ func (d *Decl) portNames(out bool) string {
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
-func (b *binder) bindType(o *OperandDecl, t scalar.DType, at string) error {
-	v, isVar := b.decl.typeVar(o.Type)
+func (b *binder) bindType(o *declaration.Operand, t scalar.DType, at string) error {
+	v, isVar := b.decl.TypeVar(o.Type)
 	if !isVar {
 		if t.String() != o.Type {
 			return refuse(at, o.Type, t.String(), "kernel %s, %s: wrong dtype", b.decl.Name, o.Name())
@@ -193,7 +199,7 @@ func (b *binder) deriveTypes() error {
 		if v.Of == "" || !ok {
 			continue
 		}
-		want := typeFunctions[v.Class](of)
+		want := v.From(of)
 		if have, bound := b.types[v.Name]; bound && have != want {
 			return refuse("/body", fmt.Sprintf("%v, which is %s(%v)", want, v.Class, of), have.String(), "kernel %s: wrong dtype for %s", b.decl.Name, v.Name)
 		}
@@ -212,7 +218,7 @@ func (o *Operand) where() string {
 }
 
 func (b *binder) isAttr(name string) bool {
-	_, ok := b.decl.attr(name)
+	_, ok := b.decl.Attr(name)
 	return ok
 }
 
@@ -224,40 +230,4 @@ func (b *binder) axes(attr string) []int {
 		out[i] = int(a)
 	}
 	return out
-}
-
-// indexText gives an operand's index string for messages and documentation.
-func (o *OperandDecl) indexText() string {
-	items := make([]string, len(o.Index))
-	for i, x := range o.Index {
-		items[i] = x.String()
-	}
-	return "[" + strings.Join(items, ", ") + "]"
-}
-
-// String gives the entry as declarations write it.
-func (x IndexItem) String() string {
-	text := x.name()
-	if x.Group != "" {
-		text = "*" + text
-	}
-	if len(x.To) > 0 {
-		to := make([]string, len(x.To))
-		for i, y := range x.To {
-			to[i] = y.String()
-		}
-		text = "(" + strings.Join(to, ", ") + ")"
-	}
-	for _, more := range []string{groupUses[x.Use], x.Attr} {
-		if more != "" {
-			text += " " + more
-		}
-	}
-	if x.Each {
-		text += "..."
-	}
-	if x.At != "" {
-		text += " = " + x.At
-	}
-	return text
 }

@@ -29,7 +29,7 @@ func TestLinearSignature(t *testing.T) {
 		t.Fatal("no kernel linear")
 	}
 	f := scalar.Float32
-	in, err := d.Bind(Call{
+	in, err := Bind(d, Call{
 		Inputs:  ports(port("x", f, "[-40:60, 20:32]"), port("A", f, "[0:12, 0:32]"), port("b", f, "[0:32]")),
 		Outputs: ports(port("result", f, "[0:100, 0:32]")),
 	})
@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			d, _ := Builtin().Find(c.kernel)
-			_, err := d.Bind(c.call)
+			_, err := Bind(d, c.call)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -100,7 +100,7 @@ func TestIndexDims(t *testing.T) {
 	}
 	for _, c := range cases {
 		d, _ := Builtin().Find(c.kernel)
-		in, err := d.Bind(c.call)
+		in, err := Bind(d, c.call)
 		if err != nil {
 			t.Errorf("%s: %v", c.kernel, err)
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -11,7 +12,7 @@ import (
 // leaves out is not there; one for a variadic output is there once for each selection.
 func (b *binder) bindBody() error {
 	for _, l := range b.decl.Lets {
-		i, isOperand := b.decl.named(l.Name)
+		i, isOperand := b.decl.Named(l.Name)
 		if !isOperand || !b.decl.Operands[i].Out {
 			if err := b.let(l, -1); err != nil {
 				return err
@@ -31,7 +32,7 @@ func (b *binder) bindBody() error {
 }
 
 // let reads one statement, stored to an operand or not.
-func (b *binder) let(l Let, store int) error {
+func (b *binder) let(l declaration.Let, store int) error {
 	e, err := scalar.Parse(l.Text, bodyScope{b, -1})
 	if b.missing != nil {
 		return b.missing
@@ -134,8 +135,8 @@ func (b *binder) storedDims(operand int) []int {
 		if x.At == "" {
 			continue
 		}
-		for _, w := range wordsOf(x.At) {
-			if dims, ok := b.dims[w.name]; ok && !w.call {
+		for _, w := range declaration.Words(x.At) {
+			if dims, ok := b.dims[w.Name]; ok && !w.Call {
 				for _, d := range dims {
 					in[d] = true
 				}

@@ -4,130 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
-
-// Case is an example in a declaration: what is given (operands, attributes, type variables) and the outputs wanted.
-type Case struct {
-	Text        string
-	Given, Want []CaseItem
-	Line        int
-}
-
-// CaseItem is a name with its values; a variadic operand has several.
-type CaseItem struct {
-	Name   string
-	Values []Literal
-}
-
-// Literal is a number or word, or a list.
-type Literal struct {
-	Word string
-	List []Literal
-	Many bool // it is a list
-}
-
-// maxLiteral bounds the elements of a case.
-const maxLiteral = 4096
-
-// parseCase reads "x = [1, -2]; slope = 2 -> result = [1, -4]". Selections of a variadic operand stand between bars.
-func parseCase(s string) (Case, error) {
-	c := Case{Text: s}
-	arrow := strings.LastIndex(s, "->") // an equation among the given things has one too
-	if arrow < 0 || strings.TrimSpace(s[arrow+2:]) == "" {
-		return c, fmt.Errorf("expected \"GIVEN -> OUTPUTS\", found %q", s)
-	}
-	var err error
-	if c.Given, err = parseItems(s[:arrow]); err == nil {
-		c.Want, err = parseItems(s[arrow+2:])
-	}
-	return c, err
-}
-
-func parseItems(s string) ([]CaseItem, error) {
-	var items []CaseItem
-	for _, part := range strings.Split(s, ";") {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
-		name, text, ok := strings.Cut(part, "=")
-		x := CaseItem{Name: strings.TrimSpace(name)}
-		if !ok || !isName(x.Name) {
-			return nil, fmt.Errorf("expected NAME = VALUE, found %q", strings.TrimSpace(part))
-		}
-		for _, one := range strings.Split(text, "|") {
-			p := literalParser{text: one}
-			v, err := p.value(0)
-			if err == nil && strings.TrimSpace(p.text) != "" {
-				err = fmt.Errorf("expected the end, found %q", strings.TrimSpace(p.text))
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", x.Name, err)
-			}
-			x.Values = append(x.Values, v)
-		}
-		items = append(items, x)
-	}
-	return items, nil
-}
-
-type literalParser struct {
-	text  string
-	count int
-}
-
-func (p *literalParser) value(depth int) (Literal, error) {
-	p.text = strings.TrimLeft(p.text, " \t")
-	if p.count++; p.count > maxLiteral || depth > 16 {
-		return Literal{}, fmt.Errorf("expected at most %d elements in 16 dimensions", maxLiteral)
-	}
-	if quoted, ok := strings.CutPrefix(p.text, "\""); ok {
-		word, rest, closed := strings.Cut(quoted, "\"")
-		if !closed {
-			return Literal{}, fmt.Errorf("expected a closing quote, found %q", quoted)
-		}
-		p.text = rest
-		return Literal{Word: word}, nil
-	}
-	rest, list := strings.CutPrefix(p.text, "[")
-	if !list {
-		n := strings.IndexAny(p.text, ",] \t")
-		if n < 0 {
-			n = len(p.text)
-		}
-		word := p.text[:n]
-		p.text = p.text[n:]
-		if word == "" {
-			return Literal{}, fmt.Errorf("expected a value, found %q", p.text)
-		}
-		return Literal{Word: word}, nil
-	}
-	p.text = strings.TrimLeft(rest, " \t")
-	v := Literal{Many: true}
-	for first := true; ; first = false {
-		if end, ok := strings.CutPrefix(p.text, "]"); ok && (first || len(v.List) > 0) {
-			p.text = end
-			return v, nil
-		}
-		if !first {
-			more, ok := strings.CutPrefix(p.text, ",")
-			if !ok {
-				return v, fmt.Errorf("expected \",\" or \"]\", found %q", p.text)
-			}
-			p.text = more
-		}
-		x, err := p.value(depth + 1)
-		if err != nil {
-			return v, err
-		}
-		v.List = append(v.List, x)
-		p.text = strings.TrimLeft(p.text, " \t")
-	}
-}
 
 // Example is a case with its numbers as a call and the bytes of its tensors, dense and row-major: those of the inputs, then
 // those of the outputs that are wanted, in the order of the call's ports.
@@ -137,28 +19,28 @@ type Example struct {
 }
 
 // Example works out a case.
-func (d *Decl) Example(c Case) (*Example, error) {
+func ExampleOf(d *declaration.Kernel, c declaration.Case) (*Example, error) {
 	x := &Example{}
-	types, err := d.caseTypes(c)
+	types, err := caseTypes(d, c)
 	if err != nil {
 		return nil, err
 	}
 	for _, side := range []struct {
-		items []CaseItem
+		items []declaration.CaseItem
 		out   bool
 	}{{c.Given, false}, {c.Want, true}} {
 		for _, item := range side.items {
-			if err := d.exampleItem(x, item, side.out, types); err != nil {
+			if err := exampleItem(d, x, item, side.out, types); err != nil {
 				return nil, fmt.Errorf("%s: %w", item.Name, err)
 			}
 		}
 	}
-	_, err = d.Bind(x.Call)
+	_, err = Bind(d, x.Call)
 	return x, err
 }
 
-func (d *Decl) exampleItem(x *Example, item CaseItem, out bool, types map[string]scalar.DType) error {
-	if i, ok := d.named(item.Name); ok && d.Operands[i].Out == out {
+func exampleItem(d *declaration.Kernel, x *Example, item declaration.CaseItem, out bool, types map[string]scalar.DType) error {
+	if i, ok := d.Named(item.Name); ok && d.Operands[i].Out == out {
 		o := &d.Operands[i]
 		t, ok := types[o.Type]
 		if !ok {
@@ -170,7 +52,7 @@ func (d *Decl) exampleItem(x *Example, item CaseItem, out bool, types map[string
 		p := PortSel{Name: item.Name}
 		var all [][]byte
 		for _, v := range item.Values {
-			shape, data, err := v.tensor(t)
+			shape, data, err := tensor(v, t)
 			if err != nil {
 				return err
 			}
@@ -184,14 +66,14 @@ func (d *Decl) exampleItem(x *Example, item CaseItem, out bool, types map[string
 		}
 		return nil
 	}
-	if _, ok := d.typeVar(item.Name); ok && !out {
+	if _, ok := d.TypeVar(item.Name); ok && !out {
 		return nil
 	}
-	a, ok := d.attr(item.Name)
+	a, ok := d.Attr(item.Name)
 	if !ok || out || len(item.Values) != 1 {
 		return fmt.Errorf("expected an operand or an attribute, found %q", item.Name)
 	}
-	v, err := item.Values[0].attr(a)
+	v, err := attrValue(item.Values[0], a)
 	if err == nil {
 		x.Call.Params = x.Call.Params.With(a.Name, v)
 	}
@@ -199,10 +81,10 @@ func (d *Decl) exampleItem(x *Example, item CaseItem, out bool, types map[string
 }
 
 // caseTypes gives the type variables of a case: what it says, and else a usual type of the class.
-func (d *Decl) caseTypes(c Case) (map[string]scalar.DType, error) {
+func caseTypes(d *declaration.Kernel, c declaration.Case) (map[string]scalar.DType, error) {
 	types := map[string]scalar.DType{}
 	for _, item := range c.Given {
-		if v, ok := d.typeVar(item.Name); ok && v.Of == "" {
+		if v, ok := d.TypeVar(item.Name); ok && v.Of == "" {
 			t, err := scalar.ParseDType(item.Values[0].Word)
 			if err != nil || !v.Allows(t) {
 				return nil, fmt.Errorf("%s: expected a dtype that is %s, found %q", item.Name, v.Class, item.Values[0].Word)
@@ -215,12 +97,12 @@ func (d *Decl) caseTypes(c Case) (map[string]scalar.DType, error) {
 			continue
 		}
 		if v.Of != "" {
-			types[v.Name] = typeFunctions[v.Class](types[v.Of])
+			types[v.Name] = v.From(types[v.Of])
 			continue
 		}
 		for _, a := range d.Attrs {
-			if a.Type == DTypeAttr && a.Of == v.Name {
-				types[v.Name] = d.caseDType(c, a)
+			if a.Type == declaration.DTypeAttr && a.Of == v.Name {
+				types[v.Name] = caseDType(d, c, a)
 			}
 		}
 		for _, t := range []scalar.DType{scalar.Float32, scalar.Int64, scalar.Bool, scalar.Complex64} {
@@ -233,7 +115,7 @@ func (d *Decl) caseTypes(c Case) (map[string]scalar.DType, error) {
 }
 
 // caseDType gives the dtype that an attribute has in a case, or has by default; scalar.Float32 if it says nothing.
-func (d *Decl) caseDType(c Case, a AttrDecl) scalar.DType {
+func caseDType(d *declaration.Kernel, c declaration.Case, a declaration.Attr) scalar.DType {
 	word := a.Default
 	for _, item := range c.Given {
 		if item.Name == a.Name {
@@ -247,12 +129,12 @@ func (d *Decl) caseDType(c Case, a AttrDecl) scalar.DType {
 	return t
 }
 
-// attr gives a literal as a parameter's value.
-func (v Literal) attr(a *AttrDecl) (ir.AttrValue, error) {
+// attrValue gives a literal as a parameter's value.
+func attrValue(v declaration.Literal, a *declaration.Attr) (ir.AttrValue, error) {
 	if v.Many {
 		list := ir.AttrValue{Kind: ir.AttrList}
 		for _, x := range v.List {
-			e, err := x.attr(a)
+			e, err := attrValue(x, a)
 			if err != nil {
 				return list, err
 			}
@@ -262,14 +144,14 @@ func (v Literal) attr(a *AttrDecl) (ir.AttrValue, error) {
 	}
 	b := *a
 	b.Default = v.Word
-	if _, err := strconv.ParseInt(v.Word, 10, 64); err == nil && (a.Type == AxesAttr || a.Type == PermAttr) {
-		b.Type = IntAttr
+	if _, err := strconv.ParseInt(v.Word, 10, 64); err == nil && (a.Type == declaration.AxesAttr || a.Type == declaration.PermAttr) {
+		b.Type = declaration.IntAttr
 	}
-	return b.fallback(), nil
+	return b.Fallback(), nil
 }
 
 // tensor gives the shape and bytes of nested lists of numbers.
-func (v Literal) tensor(d scalar.DType) (shape []int64, data []byte, err error) {
+func tensor(v declaration.Literal, d scalar.DType) (shape []int64, data []byte, err error) {
 	if !v.Many {
 		x, err := parseNumber(v.Word, d)
 		if err != nil {
@@ -284,7 +166,7 @@ func (v Literal) tensor(d scalar.DType) (shape []int64, data []byte, err error) 
 	}
 	var inner []int64
 	for i, x := range v.List {
-		s, b, err := x.tensor(d)
+		s, b, err := tensor(x, d)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -328,9 +210,9 @@ func parseNumber(s string, d scalar.DType) (scalar.Value, error) {
 }
 
 // checkCases works out every case.
-func (d *Decl) checkCases() (int, error) {
+func checkCases(d *declaration.Kernel) (int, error) {
 	for _, c := range d.Cases {
-		if _, err := d.Example(c); err != nil {
+		if _, err := ExampleOf(d, c); err != nil {
 			return c.Line, fmt.Errorf("case %s: %w", c.Text, err)
 		}
 	}

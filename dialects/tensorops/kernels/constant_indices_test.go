@@ -105,12 +105,12 @@ func calledAt(t *testing.T, name string, params ir.Attrs, shapes map[string][]in
 			g.Add(&tensorops.Operation{Kernel: "op:constant", Params: ir.Attrs{}.With("value", value), Outputs: ir.NewPorts(map[string]ir.Selection{"result": in[port]})}, "")
 		}
 	}
-	shape, types, err := d.Infer(CallOf(g, params, ir.NewPorts(in), ir.Ports{}))
+	shape, types, err := Infer(d, CallOf(g, params, ir.NewPorts(in), ir.Ports{}))
 	if err != nil {
 		t.Fatalf("%s %v of %v: %v", name, params, shapes, err)
 	}
 	out := tensor(shape[0], types[0])
-	bound, err := d.Bind(CallOf(g, params, ir.NewPorts(in), ir.NewPorts(map[string]ir.Selection{"result": out})))
+	bound, err := Bind(d, CallOf(g, params, ir.NewPorts(in), ir.NewPorts(map[string]ir.Selection{"result": out})))
 	if err != nil {
 		t.Fatalf("%s %v of %v: %v", name, params, shapes, err)
 	}

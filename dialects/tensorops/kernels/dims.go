@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -28,32 +29,32 @@ func (b *binder) bindDims() error {
 		if _, ok := b.sizes[l.Name]; !ok && !l.Each {
 			return b.noSize(l)
 		}
-		b.number(l.Name, IndexItem{Dim: l.Name})
+		b.number(l.Name, declaration.IndexItem{Dim: l.Name})
 	}
 	return nil
 }
 
 // noSize says why a size is not known: because of a parameter that is not given, or of another size.
-func (b *binder) noSize(l Let) error {
-	for _, w := range wordsOf(l.Text) {
-		if _, given := b.attrs[w.name]; b.isAttr(w.name) && !given {
-			return refuse("/body/params", quote(w.name), "no such parameter", "kernel %s misses a parameter", b.decl.Name)
+func (b *binder) noSize(l declaration.Let) error {
+	for _, w := range declaration.Words(l.Text) {
+		if _, given := b.attrs[w.Name]; b.isAttr(w.Name) && !given {
+			return refuse("/body/params", quote(w.Name), "no such parameter", "kernel %s misses a parameter", b.decl.Name)
 		}
 	}
 	return refuse("/body", "what gives "+l.Name+" = "+l.Text, "nothing", "kernel %s: the extent of %s is not known", b.decl.Name, l.Name)
 }
 
 // numberItem numbers the dims of an index entry. Those of an output's computed entry are the ones in its expression.
-func (b *binder) numberItem(o *Operand, x IndexItem) error {
+func (b *binder) numberItem(o *Operand, x declaration.IndexItem) error {
 	if o.Decl.Out && x.At != "" {
-		for _, w := range wordsOf(x.At) {
-			if !w.call && b.decl.isDim(w.name) {
-				b.number(w.name, IndexItem{Dim: w.name})
+		for _, w := range declaration.Words(x.At) {
+			if !w.Call && b.decl.IsDim(w.Name) {
+				b.number(w.Name, declaration.IndexItem{Dim: w.Name})
 			}
 		}
 		return nil
 	}
-	name := x.name()
+	name := x.Name()
 	if x.Each {
 		name = eachName(name, o.Entry)
 	}
@@ -67,7 +68,7 @@ func (b *binder) numberItem(o *Operand, x IndexItem) error {
 	return nil
 }
 
-func (b *binder) number(name string, x IndexItem) {
+func (b *binder) number(name string, x declaration.IndexItem) {
 	sizes, ok := b.sizes[name]
 	if _, done := b.dims[name]; done || !ok {
 		return
@@ -76,13 +77,13 @@ func (b *binder) number(name string, x IndexItem) {
 	for i := range order {
 		order[i] = i
 	}
-	if x.Use == Permute {
+	if x.Use == declaration.Permute {
 		order = b.axes(x.Attr)
 	}
 	b.dims[name] = make([]int, len(sizes))
 	for _, i := range order {
 		label := name
-		if b.decl.isGroup(name) {
+		if b.decl.IsGroup(name) {
 			label = fmt.Sprintf("%s%d", name, i)
 		}
 		b.dims[name][i] = len(b.in.Dims)
@@ -147,15 +148,15 @@ func (b *binder) row(dim int) []int64 {
 	return row
 }
 
-func (b *binder) groupRows(o *Operand, x IndexItem, width int) error {
+func (b *binder) groupRows(o *Operand, x declaration.IndexItem, width int) error {
 	dims := b.dims[x.Group]
 	for _, y := range x.To {
-		dims = append(dims, b.dims[y.name()]...)
+		dims = append(dims, b.dims[y.Name()]...)
 	}
 	rows := &o.Access.Projection
 	shape := o.Sel.Range().Shape()
 	switch x.Use {
-	case Broadcast:
+	case declaration.Broadcast:
 		for _, dim := range dims[len(dims)-width:] {
 			if shape[len(*rows)] == 1 {
 				dim = -1
@@ -163,11 +164,11 @@ func (b *binder) groupRows(o *Operand, x IndexItem, width int) error {
 			*rows = append(*rows, b.row(dim))
 		}
 		return nil
-	case Permute:
+	case declaration.Permute:
 		dims = pick(dims, b.axes(x.Attr))
-	case Keep:
+	case declaration.Keep:
 		dims = pick(dims, b.axes(x.Attr))
-	case Drop:
+	case declaration.Drop:
 		dims = b.dropped(x)
 	}
 	if len(dims) != width {
@@ -188,7 +189,7 @@ func pick(list, at []int) []int {
 }
 
 // dropped gives the dims of a group without the axes of an attribute; -1 stands for a dropped one that is kept with size 1.
-func (b *binder) dropped(x IndexItem) []int {
+func (b *binder) dropped(x declaration.IndexItem) []int {
 	axes := b.axes(x.Attr)
 	keep := b.attrs["keepdims"].Int != 0
 	var dims []int
@@ -204,7 +205,7 @@ func (b *binder) dropped(x IndexItem) []int {
 }
 
 // computedRows derives the rows of an output's computed entry, which must be affine.
-func (b *binder) computedRows(o *Operand, x IndexItem, width int) error {
+func (b *binder) computedRows(o *Operand, x declaration.IndexItem, width int) error {
 	if x.Group == "" {
 		width = 1
 	}

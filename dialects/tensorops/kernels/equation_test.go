@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -32,7 +33,7 @@ func TestParseEquation(t *testing.T) {
 		{"i..->i", "", "", "one ellipsis"},
 		{"é->é", "", "", "letters"},
 	} {
-		q, err := parseEquation(c.text)
+		q, err := declaration.ParseEquation(c.text)
 		switch {
 		case c.fault != "":
 			if err == nil || !strings.Contains(err.Error(), c.fault) {
@@ -40,8 +41,8 @@ func TestParseEquation(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%q: %v", c.text, err)
-		case strings.Join(q.terms, " ") != c.terms || q.result != c.result:
-			t.Errorf("%q is %q to %q", c.text, q.terms, q.result)
+		case strings.Join(q.Terms, " ") != c.terms || q.Result != c.result:
+			t.Errorf("%q is %q to %q", c.text, q.Terms, q.Result)
 		}
 	}
 }
@@ -58,7 +59,7 @@ func einsum(equation string, out []int64, in ...[]int64) Call {
 // The signature of an equation has the ports of the operation, and projections that say what each point reads.
 func TestEquationSignature(t *testing.T) {
 	d, _ := Builtin().Find("einsum")
-	in, err := d.Bind(einsum("bij,jk->bik", []int64{2, 3, 5}, []int64{2, 3, 4}, []int64{4, 5}))
+	in, err := Bind(d, einsum("bij,jk->bik", []int64{2, 3, 5}, []int64{2, 3, 4}, []int64{4, 5}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,13 +99,13 @@ func TestEquationRefuses(t *testing.T) {
 		{more, "/body/params/axis"},
 		{port, "/body/inputs"},
 	} {
-		_, err := d.Bind(c.call)
+		_, err := Bind(d, c.call)
 		var refused *BindError
 		if !errors.As(err, &refused) || !strings.HasPrefix(refused.Field, c.field) {
 			t.Errorf("%v: %#v, expected an error at %s", c.call.Params, err, c.field)
 		}
 	}
-	if _, err := d.Bind(einsum("ij,jk->ik", []int64{2, 4}, []int64{2, 3}, []int64{3, 4})); err != nil {
+	if _, err := Bind(d, einsum("ij,jk->ik", []int64{2, 4}, []int64{2, 3}, []int64{3, 4})); err != nil {
 		t.Error(err)
 	}
 }
@@ -114,7 +115,7 @@ func TestEquationSamples(t *testing.T) {
 	d, _ := Builtin().Find("einsum")
 	rnd, texts := rand.New(rand.NewPCG(1, 2)), map[string]bool{}
 	for range 50 {
-		c, err := d.Sample(rnd, scalar.Float32)
+		c, err := Sample(d, rnd, scalar.Float32)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 )
 
 // With gives a library that has the kernels declared in a text besides those of this one, which stays as it is. Their names
@@ -12,11 +14,11 @@ import (
 // A name that is there already is an error.
 func (l *Library) With(file, text, space string) (*Library, error) {
 	more := &Library{byName: maps.Clone(l.byName), names: slices.Clone(l.names), families: slices.Clone(l.families)}
-	err := more.load(file, text, func(file, text string) ([]*Decl, error) {
+	err := more.load(file, text, func(file, text string) ([]*declaration.Kernel, error) {
 		decls, err := Parse(file, text)
 		for _, d := range decls {
 			if err := checkSpace(d.Name, space); err != nil {
-				return nil, &SyntaxError{file, d.Line, err}
+				return nil, &declaration.SyntaxError{File: file, Line: d.Line, Err: err}
 			}
 		}
 		return decls, err
@@ -42,22 +44,4 @@ func checkSpace(name, space string) error {
 		return nil
 	}
 	return fmt.Errorf("a kernel's name: expected %s, found %q", want, name)
-}
-
-// borderNames are the operations at the border of a graph, which are told by these names in any namespace.
-var borderNames = []string{"check", "constant", "export", "import"}
-
-// checkKernelName looks at a name that stands in a declaration: NAME or NAMESPACE:NAME.
-func checkKernelName(name string) error {
-	space, bare, ok := strings.Cut(name, ":")
-	if !ok {
-		space, bare = "x", name
-	}
-	if !isName(bare) || strings.HasPrefix(space, "-") || !isName(strings.ReplaceAll(space, "-", "_")) {
-		return fmt.Errorf("expected a kernel's name, NAME or NAMESPACE:NAME, found %q", name)
-	}
-	if slices.Contains(borderNames, bare) {
-		return fmt.Errorf("expected a name other than %s, which are operations of every graph, found %q", strings.Join(borderNames, ", "), name)
-	}
-	return nil
 }

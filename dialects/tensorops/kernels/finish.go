@@ -3,6 +3,7 @@ package kernels
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -214,7 +215,7 @@ func (b *binder) sortOperands(keep []bool) {
 	}
 	rank := func(i int) int {
 		o := b.in.Operands[i]
-		n := slices.IndexFunc(b.decl.Operands, func(d OperandDecl) bool { return d.Name() == o.Decl.Name() })
+		n := slices.IndexFunc(b.decl.Operands, func(d declaration.Operand) bool { return d.Name() == o.Decl.Name() })
 		if o.Decl.Out {
 			n += len(b.decl.Operands)
 		}

@@ -29,14 +29,14 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, d := range decls {
 			for _, c := range d.Cases {
-				_, _ = d.Example(c)
+				_, _ = ExampleOf(d, c)
 			}
-			for _, typ := range d.SampleTypes() {
-				c, err := d.Sample(rand.New(rand.NewPCG(1, uint64(typ))), typ)
+			for _, typ := range SampleTypes(d) {
+				c, err := Sample(d, rand.New(rand.NewPCG(1, uint64(typ))), typ)
 				if err != nil || c == nil {
 					continue
 				}
-				if _, err := d.Bind(*c); err != nil {
+				if _, err := Bind(d, *c); err != nil {
 					t.Fatalf("a sample of %s does not bind: %v", d.Name, err)
 				}
 			}

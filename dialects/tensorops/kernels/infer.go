@@ -1,24 +1,25 @@
 package kernels
 
 import (
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Infer gives the shapes and element types of a call's outputs from its parameters and inputs, for every declared output in
 // order; the call's own outputs, if any, only say how many selections a variadic output has (one if they do not). A type that
 // nothing decides is scalar.Invalid. The error is a *BindError.
-func (d *Decl) Infer(c Call) (shapes [][]int64, types []scalar.DType, err error) {
+func Infer(d *declaration.Kernel, c Call) (shapes [][]int64, types []scalar.DType, err error) {
 	if d.Equation != "" {
-		e, call, err := d.expand(c)
+		e, call, err := expand(d, c)
 		if err != nil {
 			return nil, nil, err
 		}
-		if shapes, types, err = e.Infer(call); err != nil {
-			err = d.inCall(err, c)
+		if shapes, types, err = Infer(e, call); err != nil {
+			err = inCall(d, err, c)
 		}
 		return shapes, types, err
 	}
-	b := d.binder()
+	b := newBinder(d)
 	b.outputs = map[string]int{}
 	for i := range d.Operands {
 		if o := &d.Operands[i]; o.Out {
@@ -59,7 +60,7 @@ func (d *Decl) Infer(c Call) (shapes [][]int64, types []scalar.DType, err error)
 }
 
 // entries gives how many selections an output has.
-func (b *binder) entries(o *OperandDecl, c Call) int {
+func (b *binder) entries(o *declaration.Operand, c Call) int {
 	if !o.Variadic {
 		return 1
 	}
@@ -74,10 +75,10 @@ func (b *binder) entries(o *OperandDecl, c Call) int {
 }
 
 // inferred gives the shape of an output from the sizes of its index entries.
-func (b *binder) inferred(o *OperandDecl, entry int) ([]int64, error) {
+func (b *binder) inferred(o *declaration.Operand, entry int) ([]int64, error) {
 	shape := []int64{}
 	for _, x := range o.Index {
-		name := x.name()
+		name := x.Name()
 		if x.Each {
 			name = eachName(name, entry)
 		}
@@ -86,15 +87,15 @@ func (b *binder) inferred(o *OperandDecl, entry int) ([]int64, error) {
 			return nil, refuse("/body/outputs", "inputs and parameters that give "+name, "none", "kernel %s, %s: the shape is not known", b.decl.Name, o.Name())
 		}
 		switch x.Use {
-		case Permute:
+		case declaration.Permute:
 			for _, i := range b.axes(x.Attr) {
 				shape = append(shape, sizes[i])
 			}
-		case Keep:
+		case declaration.Keep:
 			for _, i := range b.axes(x.Attr) {
 				shape = append(shape, sizes[i])
 			}
-		case Drop:
+		case declaration.Drop:
 			shape = append(shape, b.kept(x, sizes)...)
 		default:
 			shape = append(shape, sizes...)
@@ -104,7 +105,7 @@ func (b *binder) inferred(o *OperandDecl, entry int) ([]int64, error) {
 }
 
 // kept gives the sizes of a group without the axes of an attribute, or with 1 for those.
-func (b *binder) kept(x IndexItem, sizes []int64) []int64 {
+func (b *binder) kept(x declaration.IndexItem, sizes []int64) []int64 {
 	dropped := make([]bool, len(sizes))
 	for _, i := range b.axes(x.Attr) {
 		dropped[i] = true

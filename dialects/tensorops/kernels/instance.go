@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/reads"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -14,7 +15,7 @@ import (
 // Instance is a kernel applied to the selections of one operation: its loops, how each operand is read or written along
 // them, and what is computed.
 type Instance struct {
-	Decl       *Decl
+	Decl       *declaration.Kernel
 	Dims       []Dim // the dimensions of outputs come first, in the order of the first output
 	Operands   []Operand
 	Statements []Statement
@@ -36,7 +37,7 @@ type Dim struct {
 // outside the selection only where the body does not read it. A selection that the body reads in several ways is there once
 // for each: all but the first are views.
 type Operand struct {
-	Decl   *OperandDecl
+	Decl   *declaration.Operand
 	Entry  int    // which selection of the port
 	Port   string // the name that the operation uses
 	Sel    ir.Selection

@@ -151,7 +151,7 @@ func called(name string, params ir.Attrs, inputs [][]int64) *Instance {
 			c.Outputs = []PortSel{{Name: o.Name(), Sel: make([]Selected, results)}}
 		}
 	}
-	shapes, types, err := d.Infer(c)
+	shapes, types, err := Infer(d, c)
 	if err != nil {
 		return nil
 	}
@@ -165,7 +165,7 @@ func called(name string, params ir.Attrs, inputs [][]int64) *Instance {
 			break
 		}
 	}
-	in, err := d.Bind(c)
+	in, err := Bind(d, c)
 	if err != nil {
 		return nil
 	}

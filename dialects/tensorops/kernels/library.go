@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -36,7 +37,7 @@ func ID(name string) string {
 
 // Library is a set of kernels by name.
 type Library struct {
-	byName   map[string]*Decl
+	byName   map[string]*declaration.Kernel
 	names    []string
 	families []Family
 }
@@ -50,12 +51,12 @@ type Family struct {
 // Builtin gives the kernels that come with tapc. A fault in a declaration is an error of tapc itself and panics here; a test
 // reads them all.
 var Builtin = sync.OnceValue(func() *Library {
-	lib := &Library{byName: map[string]*Decl{}}
+	lib := &Library{byName: map[string]*declaration.Kernel{}}
 	files, err := fs.Glob(libraryFiles, "library/*.kernel")
 	for _, f := range files {
 		var text []byte
 		if text, err = libraryFiles.ReadFile(f); err == nil {
-			err = lib.load(f, string(text), parse) // a test works out the cases
+			err = lib.load(f, string(text), declaration.Parse) // a test works out the cases
 		}
 		if err != nil {
 			break
@@ -67,15 +68,15 @@ var Builtin = sync.OnceValue(func() *Library {
 	return lib
 })
 
-func (l *Library) load(file, text string, parse func(file, text string) ([]*Decl, error)) error {
+func (l *Library) load(file, text string, parse func(file, text string) ([]*declaration.Kernel, error)) error {
 	decls, err := parse(file, text)
 	if err != nil {
 		return err
 	}
-	family := Family{Doc: head(text)}
+	family := Family{Doc: declaration.Head(text)}
 	for _, d := range decls {
 		if old := l.byName[d.Name]; old != nil {
-			return &SyntaxError{d.File, d.Line, fmt.Errorf("kernel %s is declared already, at %s", d.Name, old.Source())}
+			return &declaration.SyntaxError{File: d.File, Line: d.Line, Err: fmt.Errorf("kernel %s is declared already, at %s", d.Name, old.Source())}
 		}
 		l.byName[d.Name] = d
 		l.names = append(l.names, d.Name)
@@ -96,7 +97,7 @@ func (l *Library) Names() []string { return l.names }
 
 // Find finds a kernel by the name a graph uses: for one of tapc's its own, under any of the namespaces op, ops, builtins and
 // tapc or none, and for any other its name in its namespace.
-func (l *Library) Find(name string) (*Decl, bool) {
+func (l *Library) Find(name string) (*declaration.Kernel, bool) {
 	d, ok := l.byName[Bare(name)]
 	return d, ok
 }

@@ -4,20 +4,22 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"testing"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 )
 
 // Every kernel of the library has calls for every element type that it admits, and what it infers it binds.
 func TestSamples(t *testing.T) {
 	for _, name := range Builtin().Names() {
 		d, _ := Builtin().Find(name)
-		for _, typ := range d.SampleTypes() {
+		for _, typ := range SampleTypes(d) {
 			rnd := rand.New(rand.NewPCG(1, uint64(typ)))
 			for range 5 {
-				c, err := d.Sample(rnd, typ)
+				c, err := Sample(d, rnd, typ)
 				if err != nil {
 					t.Errorf("%s of %v: %v", name, typ, err)
 				}
-				if c == nil && !d.hasText() {
+				if c == nil && !hasText(d) {
 					t.Errorf("%s has no sample of %v", name, typ)
 				}
 			}
@@ -25,9 +27,9 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-func (d *Decl) hasText() bool {
+func hasText(d *declaration.Kernel) bool {
 	for _, a := range d.Attrs {
-		if a.Type == TextAttr {
+		if a.Type == declaration.TextAttr {
 			return true
 		}
 	}

@@ -41,7 +41,7 @@ func (b *binder) places(o *Operand) ([]place, error) {
 		if x.At == "" {
 			continue
 		}
-		name := x.name()
+		name := x.Name()
 		if x.Each {
 			name = eachName(name, o.Entry)
 		}

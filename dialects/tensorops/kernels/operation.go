@@ -27,7 +27,7 @@ func (l *Library) BindOperation(g *ir.Graph, id ir.NodeID) (*Instance, error) {
 		}
 		return nil, d
 	}
-	in, err := decl.Bind(CallOf(g, op.Params, op.Inputs, op.Outputs))
+	in, err := Bind(decl, CallOf(g, op.Params, op.Inputs, op.Outputs))
 	var refused *BindError
 	if errors.As(err, &refused) {
 		return nil, diag.Errorf("TAP0602", ConstraintID, g.At(n, refused.Field), "%s: %s", g.Name(id), refused.Message).

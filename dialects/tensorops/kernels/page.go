@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -61,7 +62,7 @@ type PageCase struct {
 }
 
 // Page makes the kernel's page.
-func (d *Decl) Page() (*Page, error) {
+func PageOf(d *declaration.Kernel) (*Page, error) {
 	p := &Page{Name: d.Name, Family: d.Family(), Source: d.Source(), Doc: d.Doc, Cost: d.Cost, Opaque: d.Opaque,
 		Inputs: []PageOperand{}, Outputs: []PageOperand{}, Types: []PageType{}, Parameters: []PageParameter{}, Cases: []PageCase{}}
 	n := 0
@@ -81,14 +82,14 @@ func (d *Decl) Page() (*Page, error) {
 		}
 	}
 	for _, v := range d.Types {
-		p.Types = append(p.Types, v.page())
+		p.Types = append(p.Types, pageType(v))
 	}
 	for i := range d.Attrs {
 		a := &d.Attrs[i]
-		p.Parameters = append(p.Parameters, PageParameter{Name: a.Name, Type: a.typeText(), Words: a.Words, Default: a.Default, HasDefault: a.HasDefault})
+		p.Parameters = append(p.Parameters, PageParameter{Name: a.Name, Type: a.TypeText(), Words: a.Words, Default: a.Default, HasDefault: a.HasDefault})
 	}
 	for _, c := range d.Cases {
-		x, err := d.pageCase(c)
+		x, err := pageCase(d, c)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +98,7 @@ func (d *Decl) Page() (*Page, error) {
 	return p, nil
 }
 
-func (v TypeVar) page() PageType {
+func pageType(v declaration.TypeVar) PageType {
 	p := PageType{Name: v.Name, Class: v.Class, DTypes: []string{}}
 	if v.Wide != "" {
 		p.Class += ", as wide as " + v.Wide
@@ -114,39 +115,13 @@ func (v TypeVar) page() PageType {
 	return p
 }
 
-// typeText gives an attribute's type as declarations write it.
-func (a *AttrDecl) typeText() string {
-	text := a.Type.String()
-	switch {
-	case a.Then != "":
-		text += "(" + a.Of + ", " + a.Then + ")"
-	case a.Of != "":
-		text += "(" + a.Of + ")"
-	case len(a.Words) > 0:
-		text += "(" + strings.Join(a.Words, ", ") + ")"
-	}
-	if a.Least != nil || a.Most != nil {
-		text += " in "
-	}
-	if a.Least != nil {
-		text += fmt.Sprint(*a.Least)
-	}
-	if a.Least != nil || a.Most != nil {
-		text += ".."
-	}
-	if a.Most != nil {
-		text += fmt.Sprint(*a.Most)
-	}
-	return text
-}
-
-func (d *Decl) pageCase(c Case) (PageCase, error) {
+func pageCase(d *declaration.Kernel, c declaration.Case) (PageCase, error) {
 	p := PageCase{Text: c.Text}
-	x, err := d.Example(c)
+	x, err := ExampleOf(d, c)
 	if err != nil {
 		return p, err
 	}
-	in, err := d.Bind(x.Call)
+	in, err := Bind(d, x.Call)
 	if err != nil {
 		return p, err
 	}

@@ -260,7 +260,7 @@ func TestPiecesAgainstCells(t *testing.T) {
 		d, _ := Builtin().Find(name)
 		var calls []Call
 		for _, c := range d.Cases {
-			x, err := d.Example(c)
+			x, err := ExampleOf(d, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,13 +268,13 @@ func TestPiecesAgainstCells(t *testing.T) {
 		}
 		for _, typ := range []scalar.DType{scalar.Float32, scalar.Int32} {
 			for range samples {
-				if c, err := d.Sample(rnd, typ); err == nil && c != nil {
+				if c, err := Sample(d, rnd, typ); err == nil && c != nil {
 					calls = append(calls, *c)
 				}
 			}
 		}
 		for n, c := range calls {
-			in, err := d.Bind(c)
+			in, err := Bind(d, c)
 			if err != nil {
 				t.Fatal(err)
 			}

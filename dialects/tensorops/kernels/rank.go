@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // bindRanks finds how many dimensions each group has: from operands of which every other entry is known, from lists of
@@ -25,13 +25,13 @@ func (b *binder) bindRanks() error {
 		for _, o := range b.decl.Operands {
 			for _, x := range o.Index {
 				if x.Group != "" && x.At != "" {
-					b.sameRank(append(b.decl.groupsIn(x.At), x.Group))
+					b.sameRank(append(b.decl.GroupsIn(x.At), x.Group))
 				}
 			}
 		}
 		for _, l := range b.decl.Sizes {
-			if b.decl.isGroup(l.Name) {
-				b.sameRank(append(b.decl.groupsIn(l.Text), l.Name))
+			if b.decl.IsGroup(l.Name) {
+				b.sameRank(append(b.decl.GroupsIn(l.Text), l.Name))
 			}
 		}
 		changed = len(b.ranks) > n
@@ -58,8 +58,8 @@ func (b *binder) indexAttrs() error {
 
 // width gives how many dimensions an entry of an index string takes; ok is false if that is not known. A broadcast entry
 // takes what the others leave.
-func (b *binder) width(x IndexItem) (n int, ok bool) {
-	if x.Use == Broadcast {
+func (b *binder) width(x declaration.IndexItem) (n int, ok bool) {
+	if x.Use == declaration.Broadcast {
 		return 0, false
 	}
 	if x.Group == "" {
@@ -67,13 +67,13 @@ func (b *binder) width(x IndexItem) (n int, ok bool) {
 	}
 	n, ok = b.ranks[x.Group]
 	switch x.Use {
-	case Drop:
+	case declaration.Drop:
 		if b.attrs["keepdims"].Int != 0 {
 			return n, ok
 		}
 		m, known := b.axesCount(x.Attr)
 		return n - m, ok && known
-	case Keep:
+	case declaration.Keep:
 		return b.axesCount(x.Attr)
 	}
 	return n, ok
@@ -86,7 +86,7 @@ func (b *binder) axesCount(attr string) (int, bool) {
 	case !given:
 		return 0, false
 	case v.Kind == ir.AttrString:
-		a, _ := b.decl.attr(attr)
+		a, _ := b.decl.Attr(attr)
 		n, ok := b.ranks[a.Of]
 		return n, ok
 	case v.Kind == ir.AttrInt:
@@ -119,49 +119,31 @@ func (b *binder) rankOfOperand(o *Operand) {
 		return
 	}
 	switch x := o.Decl.Index[at]; x.Use {
-	case Plain, Permute:
+	case declaration.Plain, declaration.Permute:
 		b.ranks[x.Group] = n
-	case Drop:
+	case declaration.Drop:
 		if m, ok := b.axesCount(x.Attr); ok {
 			b.ranks[x.Group] = n + m
 		}
 	}
 }
 
-func (b *binder) rankOfAttr(a *AttrDecl) {
+func (b *binder) rankOfAttr(a *declaration.Attr) {
 	v, given := b.attrs[a.Name]
 	_, known := b.ranks[a.Of]
 	switch {
 	case !given:
-	case a.Type == IntsAttr && !known && v.Kind == ir.AttrList && a.Of != "":
+	case a.Type == declaration.IntsAttr && !known && v.Kind == ir.AttrList && a.Of != "":
 		b.ranks[a.Of] = len(v.List)
-	case a.Type == AxisAttr && v.Int >= 0 && !known:
+	case a.Type == declaration.AxisAttr && v.Int >= 0 && !known:
 		b.ranks[a.Of] = int(v.Int)
-	case a.Type == AxisAttr && v.Int < 0:
-		if between, ok := b.decl.between(a.Of, a.Then); ok {
+	case a.Type == declaration.AxisAttr && v.Int < 0:
+		if between, ok := b.decl.Between(a.Of, a.Then); ok {
 			if _, known := b.ranks[a.Then]; !known && -int(v.Int) >= between {
 				b.ranks[a.Then] = -int(v.Int) - between
 			}
 		}
 	}
-}
-
-// between gives how many single dimensions stand behind a group and before, or behind, another, in the operand that has most.
-func (d *Decl) between(group, then string) (most int, ok bool) {
-	for _, o := range d.Operands {
-		at := slices.IndexFunc(o.Index, func(x IndexItem) bool { return x.Group == group })
-		if at < 0 || !slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.Group == then }) {
-			continue
-		}
-		n := 0
-		for _, x := range o.Index[at+1:] {
-			if x.Group == "" {
-				n++
-			}
-		}
-		most, ok = max(most, n), true
-	}
-	return most, ok
 }
 
 // sameRank gives groups the rank that one of them has.
@@ -180,29 +162,6 @@ func (b *binder) sameRank(groups []string) {
 	}
 }
 
-// groupsIn gives the groups that an expression takes dimension by dimension; linear and count take them as a whole.
-func (d *Decl) groupsIn(text string) []string {
-	var groups []string
-	skip := 0
-	for _, w := range wordsOf(text) {
-		switch {
-		case skip > 0:
-			skip--
-		case w.call && (w.name == "linear" || w.name == "count"):
-			skip = len(w.args)
-		case w.call && scalar.IsElementwise(w.name): // its dimensions are its own
-			return groups
-		case !w.call && d.isGroup(w.name):
-			groups = append(groups, w.name)
-		case !w.call:
-			if a, ok := d.attr(w.name); ok && a.Type == IntsAttr && a.Of != "" {
-				groups = append(groups, a.Of)
-			}
-		}
-	}
-	return groups
-}
-
 // split gives, for each index entry, how many of the operand's dimensions it takes.
 func (b *binder) split(o *Operand) ([]int, error) {
 	rest, at := b.rest(o)
@@ -216,18 +175,18 @@ func (b *binder) split(o *Operand) ([]int, error) {
 	if at >= 0 {
 		widths[at] = rest
 	}
-	unsolved := at < 0 && slices.ContainsFunc(o.Decl.Index, func(x IndexItem) bool { _, ok := b.width(x); return !ok })
+	unsolved := at < 0 && slices.ContainsFunc(o.Decl.Index, func(x declaration.IndexItem) bool { _, ok := b.width(x); return !ok })
 	if rest < 0 || rest > 0 && at < 0 || unsolved {
-		return nil, refuse(o.where(), o.Decl.indexText()+b.ranksText(o.Decl), "rank "+fmt.Sprint(o.Sel.Range().Rank()), "kernel %s, %s: wrong rank", b.decl.Name, o.Decl.Name())
+		return nil, refuse(o.where(), o.Decl.IndexText()+b.ranksText(o.Decl), "rank "+fmt.Sprint(o.Sel.Range().Rank()), "kernel %s, %s: wrong rank", b.decl.Name, o.Decl.Name())
 	}
 	return widths, nil
 }
 
 // ranksText tells the ranks of an index string's groups, where they are known.
-func (b *binder) ranksText(o *OperandDecl) string {
+func (b *binder) ranksText(o *declaration.Operand) string {
 	text := ""
 	for _, x := range o.Index {
-		if n, ok := b.ranks[x.Group]; ok && x.Group != "" && x.Use != Broadcast {
+		if n, ok := b.ranks[x.Group]; ok && x.Group != "" && x.Use != declaration.Broadcast {
 			text += fmt.Sprintf(", with %d for *%s", n, x.Group)
 		}
 	}

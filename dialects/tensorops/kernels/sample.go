@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -15,8 +16,8 @@ import (
 // small and awkward (0, 1, primes), optional operands and parameters are there or not, selections start at 0. It is nil if no
 // try came to anything, as for a kernel whose parameters are texts. Same source, same call. An error is a fault of the
 // declaration: shapes and types that are inferred, and then refused.
-func (d *Decl) Sample(rnd *rand.Rand, t scalar.DType) (*Call, error) {
-	return d.SampleOf(rnd, t, Material{})
+func Sample(d *declaration.Kernel, rnd *rand.Rand, t scalar.DType) (*Call, error) {
+	return SampleOf(d, rnd, t, Material{})
 }
 
 // Material is what samples are made of: the extents that dimensions are given where nothing else decides, and the element types
@@ -27,12 +28,12 @@ type Material struct {
 }
 
 // SampleOf is Sample with a choice of sizes and types, so that calls fit each other's results.
-func (d *Decl) SampleOf(rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
+func SampleOf(d *declaration.Kernel, rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
 	if d.Equation != "" {
-		return d.sampleEquation(rnd, t, m)
+		return sampleEquation(d, rnd, t, m)
 	}
 	for range 400 {
-		if c, err := d.try(rnd, t, m); c != nil || err != nil {
+		if c, err := try(d, rnd, t, m); c != nil || err != nil {
 			return c, err
 		}
 	}
@@ -40,7 +41,7 @@ func (d *Decl) SampleOf(rnd *rand.Rand, t scalar.DType, m Material) (*Call, erro
 }
 
 // SampleTypes gives the element types that the kernel's first type variable may stand for; one, scalar.Invalid, if it has none.
-func (d *Decl) SampleTypes() []scalar.DType {
+func SampleTypes(d *declaration.Kernel) []scalar.DType {
 	if len(d.Types) == 0 {
 		return []scalar.DType{scalar.Invalid}
 	}
@@ -66,8 +67,8 @@ type sampler struct {
 func (s *sampler) chance(p float64) bool { return s.rnd.Float64() < p }
 
 // try makes one call; a nil one came to nothing.
-func (d *Decl) try(rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
-	s := &sampler{binder: d.binder(), rnd: rnd, of: m}
+func try(d *declaration.Kernel, rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
+	s := &sampler{binder: newBinder(d), rnd: rnd, of: m}
 	if !s.chooseTypes(t) || !s.chooseRanks() || !s.chooseAttrs() || s.deriveTypes() != nil || s.bindAttrs(s.call.Params) != nil ||
 		s.placeAttrs() != nil || !s.chooseSizes() {
 		return nil, nil
@@ -80,7 +81,7 @@ func (d *Decl) try(rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
 	if !s.infer() {
 		return nil, nil
 	}
-	in, err := d.Bind(s.call)
+	in, err := Bind(d, s.call)
 	switch {
 	case err != nil && (strings.Contains(err.Error(), "misses a parameter") || strings.Contains(err.Error(), "is not a value of")):
 		return nil, nil
@@ -94,7 +95,7 @@ func (d *Decl) try(rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
 
 // infer adds the outputs.
 func (s *sampler) infer() bool {
-	shapes, types, err := s.decl.Infer(s.call)
+	shapes, types, err := Infer(s.decl, s.call)
 	if err != nil {
 		return false
 	}
@@ -150,7 +151,7 @@ func (s *sampler) chooseRanks() bool {
 			if x.Group == "" {
 				continue
 			}
-			same := append(s.decl.groupsIn(x.At), x.Group)
+			same := append(s.decl.GroupsIn(x.At), x.Group)
 			s.sameRank(same)
 			if _, ok := s.ranks[x.Group]; !ok {
 				s.ranks[x.Group] = []int{0, 1, 1, 2, 2, 2, 3}[s.rnd.IntN(7)]
@@ -162,15 +163,15 @@ func (s *sampler) chooseRanks() bool {
 		}
 	}
 	for _, a := range s.decl.Attrs {
-		if a.Type == IntsAttr {
+		if a.Type == declaration.IntsAttr {
 			if _, ok := s.ranks[a.Of]; !ok {
 				s.ranks[a.Of] = 1 + s.rnd.IntN(2)
 			}
 		}
 	}
 	for _, l := range s.decl.Sizes {
-		if s.decl.isGroup(l.Name) {
-			s.sameRank(append(s.decl.groupsIn(l.Text), l.Name))
+		if s.decl.IsGroup(l.Name) {
+			s.sameRank(append(s.decl.GroupsIn(l.Text), l.Name))
 		}
 	}
 	return true
@@ -179,10 +180,10 @@ func (s *sampler) chooseRanks() bool {
 func (s *sampler) chooseAttrs() bool {
 	for i := range s.decl.Attrs {
 		a := &s.decl.Attrs[i]
-		if a.HasDefault && a.Type != DTypeAttr && s.chance(0.35) {
+		if a.HasDefault && a.Type != declaration.DTypeAttr && s.chance(0.35) {
 			continue
 		}
-		if !a.HasDefault && a.Type != DTypeAttr && s.chance(0.1) {
+		if !a.HasDefault && a.Type != declaration.DTypeAttr && s.chance(0.1) {
 			continue
 		}
 		v, ok := s.attrValue(a)
@@ -194,21 +195,21 @@ func (s *sampler) chooseAttrs() bool {
 	return true
 }
 
-func (s *sampler) attrValue(a *AttrDecl) (ir.AttrValue, bool) {
+func (s *sampler) attrValue(a *declaration.Attr) (ir.AttrValue, bool) {
 	switch a.Type {
-	case NumberAttr:
+	case declaration.NumberAttr:
 		f := float64(s.rnd.IntN(4))
 		if s.fractions() {
 			f = []float64{-1.5, 0, 0.25, 0.5, 1, 2, 3}[s.rnd.IntN(7)]
 		}
-		return ir.FloatAttr(f), a.within(f)
-	case IntAttr:
+		return ir.FloatAttr(f), a.Within(f)
+	case declaration.IntAttr:
 		return ir.IntAttr(s.within(a)), true
-	case BoolAttr:
+	case declaration.BoolAttr:
 		return ir.BoolAttr(s.chance(0.5)), true
-	case WordAttr:
+	case declaration.WordAttr:
 		return ir.StringAttr(a.Words[s.rnd.IntN(len(a.Words))]), true
-	case IntsAttr:
+	case declaration.IntsAttr:
 		if s.chance(0.3) {
 			return ir.IntAttr(s.within(a)), true
 		}
@@ -217,7 +218,7 @@ func (s *sampler) attrValue(a *AttrDecl) (ir.AttrValue, bool) {
 			list[i] = s.within(a)
 		}
 		return ir.IntsAttr(list...), true
-	case AxesAttr:
+	case declaration.AxesAttr:
 		var list []int64
 		for i := range s.ranks[a.Of] {
 			if s.chance(0.5) {
@@ -225,18 +226,18 @@ func (s *sampler) attrValue(a *AttrDecl) (ir.AttrValue, bool) {
 			}
 		}
 		return ir.IntsAttr(list...), true
-	case PermAttr:
+	case declaration.PermAttr:
 		var list []int64
 		for _, p := range s.rnd.Perm(s.ranks[a.Of]) {
 			list = append(list, int64(p))
 		}
 		return ir.IntsAttr(list...), true
-	case AxisAttr:
-		if n, ok := s.decl.between(a.Of, a.Then); ok && s.chance(0.4) {
+	case declaration.AxisAttr:
+		if n, ok := s.decl.Between(a.Of, a.Then); ok && s.chance(0.4) {
 			return ir.IntAttr(int64(-s.ranks[a.Then] - n)), s.ranks[a.Then]+n > 0
 		}
 		return ir.IntAttr(int64(s.ranks[a.Of])), true
-	case DTypeAttr:
+	case declaration.DTypeAttr:
 		return ir.StringAttr(s.types[a.Of].String()), true
 	}
 	return ir.AttrValue{}, false
@@ -253,7 +254,7 @@ func (s *sampler) fractions() bool {
 }
 
 // within draws an integer inside an attribute's limits, near the least.
-func (s *sampler) within(a *AttrDecl) int64 {
+func (s *sampler) within(a *declaration.Attr) int64 {
 	least := int64(-2)
 	if a.Least != nil {
 		least = *a.Least
@@ -281,7 +282,7 @@ func (s *sampler) chooseSizes() bool {
 			if s.sizeClauses() != nil {
 				return false
 			}
-			if _, known := s.sizes[x.name()]; known || !ok || x.Each {
+			if _, known := s.sizes[x.Name()]; known || !ok || x.Each {
 				continue
 			}
 			list := make([]int64, n)
@@ -294,9 +295,9 @@ func (s *sampler) chooseSizes() bool {
 				}
 			}
 			if !o.Out {
-				s.sizes[x.name()] = list
+				s.sizes[x.Name()] = list
 			} else if x.At == "" {
-				s.sizes[x.name()] = list
+				s.sizes[x.Name()] = list
 			}
 		}
 	}
@@ -304,7 +305,7 @@ func (s *sampler) chooseSizes() bool {
 }
 
 // input adds a port for an operand, unless it is optional and not chosen.
-func (s *sampler) input(o *OperandDecl) {
+func (s *sampler) input(o *declaration.Operand) {
 	if o.Optional && s.chance(0.4) {
 		return
 	}
@@ -323,26 +324,26 @@ func (s *sampler) input(o *OperandDecl) {
 	s.call.Inputs = append(s.call.Inputs, p)
 }
 
-func (s *sampler) shape(o *OperandDecl) []int64 {
+func (s *sampler) shape(o *declaration.Operand) []int64 {
 	shape := []int64{}
 	for _, x := range o.Index {
-		sizes := s.sizes[x.name()]
+		sizes := s.sizes[x.Name()]
 		for _, y := range x.To {
-			sizes = append(sizes, s.sizes[y.name()]...)
+			sizes = append(sizes, s.sizes[y.Name()]...)
 		}
 		switch {
 		case x.Each:
 			shape = append(shape, int64(s.rnd.IntN(5)))
 			continue
-		case x.Use == Keep:
+		case x.Use == declaration.Keep:
 			for _, i := range s.axes(x.Attr) {
 				shape = append(shape, sizes[i])
 			}
 			continue
-		case x.Use == Drop:
+		case x.Use == declaration.Drop:
 			shape = append(shape, s.kept(x, sizes)...)
 			continue
-		case x.Use == Broadcast && s.chance(0.4):
+		case x.Use == declaration.Broadcast && s.chance(0.4):
 			sizes = s.narrow(sizes)
 		}
 		shape = append(shape, sizes...)

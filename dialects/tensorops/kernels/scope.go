@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -17,7 +18,7 @@ type bodyScope struct {
 
 // Element gives the scope for dimension number i of a group.
 func (s bodyScope) Element(group string, i int) scalar.Scope {
-	if s.decl.isDim(group) && !s.decl.isGroup(group) {
+	if s.decl.IsDim(group) && !s.decl.IsGroup(group) {
 		return s
 	}
 	return bodyScope{s.binder, i}
@@ -39,10 +40,10 @@ func (s bodyScope) Lookup(name string) (*scalar.Expr, bool) {
 			return scalar.NewLocal(i, st.Value.Type), true
 		}
 	}
-	if i, ok := s.decl.named(name); ok {
+	if i, ok := s.decl.Named(name); ok {
 		return s.load(&s.decl.Operands[i])
 	}
-	if a, ok := s.decl.attr(name); ok {
+	if a, ok := s.decl.Attr(name); ok {
 		return s.attr(a)
 	}
 	if _, ok := s.dims[name]; !ok {
@@ -52,7 +53,7 @@ func (s bodyScope) Lookup(name string) (*scalar.Expr, bool) {
 	switch {
 	case !ok:
 		return nil, false
-	case s.decl.isGroup(name):
+	case s.decl.IsGroup(name):
 		if len(dims) == 0 {
 			return number(0), true
 		}
@@ -66,7 +67,7 @@ func (s bodyScope) Lookup(name string) (*scalar.Expr, bool) {
 
 // load reads an operand. One that is not given reads as zero: the body asks given() before it uses it, and that branch folds
 // away.
-func (s bodyScope) load(o *OperandDecl) (*scalar.Expr, bool) {
+func (s bodyScope) load(o *declaration.Operand) (*scalar.Expr, bool) {
 	i := slices.IndexFunc(s.in.Operands, func(x Operand) bool { return x.Decl == o && !x.View })
 	if i < 0 {
 		t, ok := s.types[o.Type]
@@ -88,21 +89,21 @@ func literal(f float64) *scalar.Expr {
 
 // attr gives a parameter as a number without a type. One that is not given stays as it is; if the body, as it applies, needs
 // it, that is an error.
-func (s bodyScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
+func (s bodyScope) attr(a *declaration.Attr) (*scalar.Expr, bool) {
 	v, given := s.attrs[a.Name]
 	list, _ := v.Ints()
 	switch {
-	case a.Type == BoolAttr && given:
+	case a.Type == declaration.BoolAttr && given:
 		return scalar.NewConst(scalar.BoolValue(v.Int != 0)), true
-	case a.Type == IntsAttr && given && s.at >= 0 && s.at < len(list):
+	case a.Type == declaration.IntsAttr && given && s.at >= 0 && s.at < len(list):
 		return literal(float64(list[s.at])), true
-	case a.Type == IntsAttr && given && len(list) == 0:
+	case a.Type == declaration.IntsAttr && given && len(list) == 0:
 		return literal(0), true
-	case a.Type != NumberAttr && a.Type != IntAttr && a.Type != BoolAttr && a.Type != IntsAttr:
+	case a.Type != declaration.NumberAttr && a.Type != declaration.IntAttr && a.Type != declaration.BoolAttr && a.Type != declaration.IntsAttr:
 		return nil, false
 	case !given:
 		return &scalar.Expr{Op: scalar.Attr, Name: a.Name}, true
-	case a.Type == IntsAttr:
+	case a.Type == declaration.IntsAttr:
 		return nil, false
 	}
 	f, _ := v.Number()
@@ -111,7 +112,7 @@ func (s bodyScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
 
 // Axes gives the dims of a dimension, of a group or of an axes attribute.
 func (s bodyScope) Axes(name string) ([]int, bool) {
-	if a, ok := s.decl.attr(name); ok && a.Type == AxesAttr {
+	if a, ok := s.decl.Attr(name); ok && a.Type == declaration.AxesAttr {
 		return pick(s.dims[a.Of], s.axes(name)), s.attrs[name].Kind == ir.AttrList
 	}
 	dims, ok := s.dims[name]
@@ -159,9 +160,9 @@ var bodyFunctions = map[string]struct {
 }
 
 func (s bodyScope) given(args []string) (*scalar.Expr, error) {
-	i, ok := s.decl.named(args[0])
+	i, ok := s.decl.Named(args[0])
 	if !ok {
-		if a, isAttr := s.decl.attr(args[0]); isAttr {
+		if a, isAttr := s.decl.Attr(args[0]); isAttr {
 			_, found := s.attrs[a.Name]
 			return scalar.NewConst(scalar.BoolValue(found)), nil
 		}
@@ -185,7 +186,7 @@ func (s bodyScope) typeOf(name string) (scalar.DType, bool) {
 	if d, ok := s.types[name]; ok {
 		return d, true
 	}
-	if i, ok := s.decl.named(name); ok {
+	if i, ok := s.decl.Named(name); ok {
 		name = s.decl.Operands[i].Type
 		if d, ok := s.types[name]; ok {
 			return d, true
@@ -274,8 +275,8 @@ func (s bodyScope) inside(args []string) (*scalar.Expr, error) {
 
 // among says whether the present dimension is one that an axes attribute lists.
 func (s bodyScope) among(args []string) (*scalar.Expr, error) {
-	a, ok := s.decl.attr(args[0])
-	if !ok || a.Type != AxesAttr || s.at < 0 {
+	a, ok := s.decl.Attr(args[0])
+	if !ok || a.Type != declaration.AxesAttr || s.at < 0 {
 		return nil, fmt.Errorf("among: expected an axes attribute, in an expression for each dimension, found %q", args[0])
 	}
 	return scalar.NewConst(scalar.BoolValue(slices.Contains(s.axes(args[0]), s.at))), nil
@@ -299,7 +300,7 @@ func (s bodyScope) sizeOf(args []string) (*scalar.Expr, error) {
 		return nil, fmt.Errorf("size: unknown dimension %q", args[0])
 	case len(list) == 0:
 		return literal(1), nil
-	case !s.decl.isGroup(args[0]):
+	case !s.decl.IsGroup(args[0]):
 		return literal(float64(list[0])), nil
 	case s.at < 0 || s.at >= len(list):
 		return nil, fmt.Errorf("size: %s is a group; use count", args[0])

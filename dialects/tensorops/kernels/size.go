@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -52,13 +53,13 @@ func (b *binder) sizePlain(o *Operand) error {
 		return err
 	}
 	for i, x := range o.Decl.Index {
-		name, part := x.name(), parts[i]
+		name, part := x.Name(), parts[i]
 		switch {
 		case x.Each:
 			name = eachName(x.Dim, o.Entry)
-		case x.Use == Permute:
+		case x.Use == declaration.Permute:
 			part = b.unpermute(x, part)
-		case x.Use != Plain:
+		case x.Use != declaration.Plain:
 			continue
 		}
 		if known, ok := b.sizes[name]; !ok {
@@ -71,7 +72,7 @@ func (b *binder) sizePlain(o *Operand) error {
 }
 
 // unpermute gives the shape of a group from the one in a permuted entry.
-func (b *binder) unpermute(x IndexItem, part []int64) []int64 {
+func (b *binder) unpermute(x declaration.IndexItem, part []int64) []int64 {
 	out := make([]int64, len(part))
 	for i, p := range b.axes(x.Attr) {
 		out[p] = part[i]
@@ -89,9 +90,9 @@ func (b *binder) sizeBroadcasts() error {
 		}
 		for j, x := range o.Decl.Index {
 			switch x.Use {
-			case Broadcast:
+			case declaration.Broadcast:
 				err = b.sizeBroadcast(o, x, parts[j])
-			case Drop:
+			case declaration.Drop:
 				b.sizeDrop(x, parts[j])
 			}
 			if err != nil {
@@ -103,7 +104,7 @@ func (b *binder) sizeBroadcasts() error {
 }
 
 // sizeDrop finds the shape of a group of which only a part is known: the dimensions left out have the size 1.
-func (b *binder) sizeDrop(x IndexItem, part []int64) {
+func (b *binder) sizeDrop(x declaration.IndexItem, part []int64) {
 	n, ok := b.ranks[x.Group]
 	if _, known := b.sizes[x.Group]; known || !ok {
 		return
@@ -123,14 +124,14 @@ func (b *binder) sizeDrop(x IndexItem, part []int64) {
 	b.sizes[x.Group] = whole
 }
 
-func (b *binder) sizeBroadcast(o *Operand, x IndexItem, part []int64) error {
+func (b *binder) sizeBroadcast(o *Operand, x declaration.IndexItem, part []int64) error {
 	group := x.Group
 	whole, ok := b.sizes[group]
 	switch {
 	case len(x.To) > 0:
 		whole = nil
 		for _, y := range x.To {
-			whole = append(whole, b.sizes[y.name()]...)
+			whole = append(whole, b.sizes[y.Name()]...)
 		}
 	case !ok:
 		whole = b.stretched(group)
@@ -152,7 +153,7 @@ func (b *binder) stretched(group string) []int64 {
 		o := &b.in.Operands[i]
 		parts, _ := b.parts(o)
 		for j, x := range o.Decl.Index {
-			if x.Use != Broadcast || x.Group != group {
+			if x.Use != declaration.Broadcast || x.Group != group {
 				continue
 			}
 			part := parts[j]
@@ -205,7 +206,7 @@ func (b *binder) sizeClauses() error {
 }
 
 // applySize evaluates a size clause and checks or notes what it gives; more says that something new is known.
-func (b *binder) applySize(l Let) (more bool, err error) {
+func (b *binder) applySize(l declaration.Let) (more bool, err error) {
 	if l.Each {
 		for i := range b.each(l.Name) {
 			if more, err = b.applyOne(l, eachName(l.Name, i), i); err != nil {
@@ -217,7 +218,7 @@ func (b *binder) applySize(l Let) (more bool, err error) {
 	return b.applyOne(l, l.Name, 0)
 }
 
-func (b *binder) applyOne(l Let, name string, entry int) (more bool, err error) {
+func (b *binder) applyOne(l declaration.Let, name string, entry int) (more bool, err error) {
 	got, ok, err := b.sizeClause(l, entry)
 	if err != nil || !ok {
 		return false, err
@@ -234,7 +235,7 @@ func (b *binder) applyOne(l Let, name string, entry int) (more bool, err error) 
 func (b *binder) each(dim string) int {
 	for i := range b.decl.Operands {
 		o := &b.decl.Operands[i]
-		if slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.Each && x.Dim == dim }) {
+		if slices.ContainsFunc(o.Index, func(x declaration.IndexItem) bool { return x.Each && x.Dim == dim }) {
 			return max(len(b.variadic(o.Name())), b.outputs[o.Name()])
 		}
 	}
@@ -245,7 +246,7 @@ func (b *binder) each(dim string) int {
 func (b *binder) checkNeeds() error {
 	for _, l := range b.decl.Needs {
 		n := 1
-		if groups := b.decl.groupsIn(l.Text); len(groups) > 0 {
+		if groups := b.decl.GroupsIn(l.Text); len(groups) > 0 {
 			n = b.ranks[groups[0]]
 		}
 		for i := range n {
@@ -257,7 +258,7 @@ func (b *binder) checkNeeds() error {
 	return nil
 }
 
-func (b *binder) checkNeed(l Let, at int) error {
+func (b *binder) checkNeed(l declaration.Let, at int) error {
 	s := &sizeScope{b, at, false}
 	e, err := scalar.Parse(l.Text, s)
 	switch {
@@ -278,20 +279,20 @@ func (b *binder) checkNeed(l Let, at int) error {
 // valuesOf tells the sizes and numbers that the names in a text stand for.
 func (b *binder) valuesOf(text string) string {
 	var parts []string
-	for _, w := range wordsOf(text) {
-		if list, ok := b.sizes[w.name]; ok && !w.call {
-			parts = append(parts, fmt.Sprintf("%s = %v", w.name, list))
-		} else if v, ok := b.attrs[w.name]; ok && !w.call {
-			parts = append(parts, w.name+" = "+describe(v))
+	for _, w := range declaration.Words(text) {
+		if list, ok := b.sizes[w.Name]; ok && !w.Call {
+			parts = append(parts, fmt.Sprintf("%s = %v", w.Name, list))
+		} else if v, ok := b.attrs[w.Name]; ok && !w.Call {
+			parts = append(parts, w.Name+" = "+declaration.ValueText(v))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 // sizeClause evaluates one size clause; ok is false if a name in it is not known.
-func (b *binder) sizeClause(l Let, entry int) (sizes []int64, ok bool, err error) {
+func (b *binder) sizeClause(l declaration.Let, entry int) (sizes []int64, ok bool, err error) {
 	n := 1
-	group := b.decl.isGroup(l.Name)
+	group := b.decl.IsGroup(l.Name)
 	if group {
 		if n, ok = b.ranks[l.Name]; !ok {
 			return nil, false, nil
@@ -330,27 +331,27 @@ func number(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scala
 
 // Lookup gives sizes and parameters.
 func (s *sizeScope) Lookup(name string) (*scalar.Expr, bool) {
-	if a, ok := s.b.decl.attr(name); ok {
+	if a, ok := s.b.decl.Attr(name); ok {
 		return s.attr(a)
 	}
 	n, ok := s.size(name)
 	return number(n), ok
 }
 
-func (s *sizeScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
+func (s *sizeScope) attr(a *declaration.Attr) (*scalar.Expr, bool) {
 	v, given := s.b.attrs[a.Name]
 	list, isList := v.Ints()
 	switch {
 	case !given:
 		s.unknown = true
-	case a.Type == BoolAttr:
+	case a.Type == declaration.BoolAttr:
 		return scalar.NewConst(scalar.BoolValue(v.Int != 0)), true
-	case a.Type == NumberAttr:
+	case a.Type == declaration.NumberAttr:
 		f, _ := v.Number()
 		return scalar.NewConst(scalar.FloatValue(scalar.Float64, f)), true
 	case isList && s.at < len(list):
 		return number(list[s.at]), true
-	case a.Type != IntAttr && a.Type != AxisAttr:
+	case a.Type != declaration.IntAttr && a.Type != declaration.AxisAttr:
 		return nil, false
 	}
 	return number(v.Int), true
@@ -359,7 +360,7 @@ func (s *sizeScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
 func (s *sizeScope) size(name string) (int64, bool) {
 	list, ok := s.b.sizes[name]
 	switch {
-	case !s.b.decl.isDim(name):
+	case !s.b.decl.IsDim(name):
 		return 0, false
 	case !ok:
 		s.unknown = true
@@ -410,7 +411,7 @@ func (s *sizeScope) Call(name string, args []string) (*scalar.Expr, bool, error)
 // count gives the number of points of a dimension, a group or the dimensions that an attribute lists, saturating.
 func (b *binder) count(name string) (n int64, known bool, err error) {
 	list, ok := b.sizes[name]
-	if a, isAttr := b.decl.attr(name); isAttr && a.Type == AxesAttr {
+	if a, isAttr := b.decl.Attr(name); isAttr && a.Type == declaration.AxesAttr {
 		if list, ok = b.sizes[a.Of]; ok {
 			var part []int64
 			for _, i := range b.axes(name) {
@@ -418,7 +419,7 @@ func (b *binder) count(name string) (n int64, known bool, err error) {
 			}
 			list = part
 		}
-	} else if !b.decl.isDim(name) {
+	} else if !b.decl.IsDim(name) {
 		return 0, false, fmt.Errorf("count: unknown dimension %q", name)
 	}
 	n = 1

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -122,7 +123,7 @@ func TestDistributesIsTrue(t *testing.T) {
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for range 3 {
-			c, err := d.Sample(rnd, scalar.Float64)
+			c, err := kernels.Sample(d, rnd, scalar.Float64)
 			if err != nil || c == nil || len(c.Outputs) == 0 {
 				continue
 			}
@@ -157,7 +158,7 @@ type call struct {
 	ids   []ir.NodeID
 }
 
-func newCall(t *testing.T, lib *kernels.Library, d *kernels.Decl, c *kernels.Call) *call {
+func newCall(t *testing.T, lib *kernels.Library, d *declaration.Kernel, c *kernels.Call) *call {
 	t.Helper()
 	g, x := ir.New(), &call{ev: &reference.Evaluator{Library: lib, Unchecked: true}}
 	side := func(ports []kernels.PortSel, letter string) ir.Ports {

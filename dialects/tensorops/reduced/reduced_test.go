@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -16,7 +17,7 @@ import (
 )
 
 // graph makes a graph of one call.
-func graph(d *kernels.Decl, c *kernels.Call) (*ir.Graph, *ir.Node) {
+func graph(d *declaration.Kernel, c *kernels.Call) (*ir.Graph, *ir.Node) {
 	g := ir.New()
 	side := func(ports []kernels.PortSel) ir.Ports {
 		var list []ir.Port
@@ -42,7 +43,7 @@ func TestDerivedTagsAreValid(t *testing.T) {
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for range 4 {
-			c, err := d.Sample(rnd, scalar.Float32)
+			c, err := kernels.Sample(d, rnd, scalar.Float32)
 			if err != nil || c == nil {
 				continue
 			}

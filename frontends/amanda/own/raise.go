@@ -268,7 +268,7 @@ func (b *raiser) results(op *foreign.Op, from amanda.Source, in ir.Ports) []*ten
 		}
 		c.Inputs = append(c.Inputs, x)
 	}
-	shapes, types, err := decl.Infer(c)
+	shapes, types, err := kernels.Infer(decl, c)
 	for i := range out {
 		if err != nil || i >= len(shapes) || types[i] == scalar.Invalid {
 			b.fault(op, "the type and shape of its outputs can not be told (%v): give their ports a dtype and a shape", err)

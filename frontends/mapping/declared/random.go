@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Random makes a program of a random call of a kernel whose first type variable is t, with random values. Floats have few digits; one tensor in four
 // has infinities, numbers that are none and zeros of both signs among them. Integers are small, so that they can be indices. It is nil if no call came to
 // anything, as for a kernel whose parameters are texts.
-func Random(rnd *rand.Rand, name string, d *kernels.Decl, t scalar.DType) (*Case, error) {
-	call, err := d.Sample(rnd, t)
+func Random(rnd *rand.Rand, name string, d *declaration.Kernel, t scalar.DType) (*Case, error) {
+	call, err := kernels.Sample(d, rnd, t)
 	if err != nil || call == nil {
 		return nil, err
 	}

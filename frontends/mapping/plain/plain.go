@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
@@ -34,15 +35,15 @@ func WithoutChecks(ctx context.Context, g *ir.Graph, lib *kernels.Library) (*ir.
 }
 
 // Parameters gives all parameters of a call, axes counted from the front. A kernel that an equation declares has only those that are given.
-func Parameters(decl *kernels.Decl, c kernels.Call) (ir.Attrs, error) {
-	in, err := decl.Bind(c)
+func Parameters(decl *declaration.Kernel, c kernels.Call) (ir.Attrs, error) {
+	in, err := kernels.Bind(decl, c)
 	if err != nil || decl.Equation != "" {
 		return c.Params, err
 	}
 	var out ir.Attrs
 	for _, a := range decl.Attrs {
 		v, ok := in.Params[a.Name]
-		if a.Type == kernels.AxisAttr && v.Int < 0 {
+		if a.Type == declaration.AxisAttr && v.Int < 0 {
 			v = ir.IntAttr(v.Int + axisRank(decl, c, a))
 		}
 		if ok {
@@ -54,11 +55,11 @@ func Parameters(decl *kernels.Decl, c kernels.Call) (ir.Attrs, error) {
 
 // axisRank gives the rank that a negative axis counts from the end of: that of the operand that has most dimensions among those that the axis
 // parts in two.
-func axisRank(decl *kernels.Decl, c kernels.Call, a kernels.AttrDecl) int64 {
+func axisRank(decl *declaration.Kernel, c kernels.Call, a declaration.Attr) int64 {
 	most := 0
 	for _, o := range decl.Operands {
 		of := func(group string) bool {
-			return slices.ContainsFunc(o.Index, func(x kernels.IndexItem) bool { return x.Group == group })
+			return slices.ContainsFunc(o.Index, func(x declaration.IndexItem) bool { return x.Group == group })
 		}
 		if !of(a.Of) || !of(a.Then) {
 			continue

@@ -3,22 +3,22 @@ package values
 import (
 	"math/rand/v2"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/ir"
 )
 
 // Other draws a value of a parameter of a kernel: its default, or another number, truth value or word within its limits.
-func Other(rnd *rand.Rand, d *kernels.Decl, name string, byDefault ir.AttrValue) ir.AttrValue {
+func Other(rnd *rand.Rand, d *declaration.Kernel, name string, byDefault ir.AttrValue) ir.AttrValue {
 	for _, a := range d.Attrs {
 		if a.Name != name || rnd.IntN(2) == 0 {
 			continue
 		}
 		switch a.Type {
-		case kernels.BoolAttr:
+		case declaration.BoolAttr:
 			return ir.BoolAttr(rnd.IntN(2) == 0)
-		case kernels.WordAttr:
+		case declaration.WordAttr:
 			return ir.StringAttr(a.Words[rnd.IntN(len(a.Words))])
-		case kernels.IntAttr, kernels.NumberAttr:
+		case declaration.IntAttr, declaration.NumberAttr:
 			n := byDefault.Int + rnd.Int64N(4) - 1
 			if a.Least != nil {
 				n = max(n, *a.Least)

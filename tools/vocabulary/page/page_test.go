@@ -48,7 +48,7 @@ func TestGoesBack(t *testing.T) {
 			continue
 		}
 		d, _ := kernels.Builtin().Find(name)
-		types := d.SampleTypes()
+		types := kernels.SampleTypes(d)
 		for i, typ := range types {
 			if !testkit.Full() && typ != scalar.Float32 && i*7%len(types) > 1 {
 				continue

@@ -122,7 +122,7 @@ func (e *Equal) byChance(ctx context.Context, vocabulary, name string) error {
 	d, _ := kernels.Builtin().Find(name)
 	known := slices.Clone(e.Reasons)
 	rnd := rand.New(rand.NewPCG(17, 1))
-	types := d.SampleTypes()
+	types := kernels.SampleTypes(d)
 	for i := range 60 {
 		t := types[i%len(types)]
 		if i%2 == 0 && slices.Contains(types, scalar.Float32) {

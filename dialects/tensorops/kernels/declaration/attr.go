@@ -1,4 +1,4 @@
-package kernels
+package declaration
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 )
 
 // parseAttr reads "activation: word(none, relu) = none" or "stride: ints(o) in 1.. = 1".
-func parseAttr(s string) (AttrDecl, error) {
-	var a AttrDecl
+func parseAttr(s string) (Attr, error) {
+	var a Attr
 	name, rest, ok := strings.Cut(s, ":")
 	if a.Name = strings.TrimSpace(name); !ok || !isName(a.Name) {
 		return a, fmt.Errorf("expected NAME: TYPE, found %q", s)
@@ -32,7 +32,7 @@ func parseAttr(s string) (AttrDecl, error) {
 }
 
 // arguments reads what stands in parentheses behind an attribute's type.
-func (a *AttrDecl) arguments(args []string) error {
+func (a *Attr) arguments(args []string) error {
 	for _, w := range args {
 		if !isName(w) {
 			return fmt.Errorf("expected names in %s(…), found %q", a.Type, w)
@@ -60,7 +60,7 @@ func (a *AttrDecl) arguments(args []string) error {
 }
 
 // limits reads "LEAST..MOST", where either may be left out.
-func (a *AttrDecl) limits(s string) error {
+func (a *Attr) limits(s string) error {
 	least, most, ok := strings.Cut(strings.TrimSpace(s), "..")
 	for _, x := range []struct {
 		text string

@@ -1,4 +1,4 @@
-package kernels
+package declaration
 
 import (
 	"fmt"
@@ -8,7 +8,8 @@ import (
 
 // checkSyntax makes sure that every expression of a declaration can be read, whatever its names stand for in a call. It gives the
 // line of one that can not.
-func (d *Decl) checkSyntax() (line int, err error) {
+func (r *reader) checkSyntax() (line int, err error) {
+	d := r.k
 	check := func(what, text string, at int) {
 		if err != nil || text == "" {
 			return
@@ -23,7 +24,7 @@ func (d *Decl) checkSyntax() (line int, err error) {
 		}
 		check("operand "+o.Name()+", else", o.Else, o.Line)
 	}
-	for _, list := range [][]Let{d.Sizes, d.Terms, d.Lets} {
+	for _, list := range [][]Let{d.Sizes, r.terms, d.Lets} {
 		for _, l := range list {
 			check(l.Name, l.Text, l.Line)
 		}

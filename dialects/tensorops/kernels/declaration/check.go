@@ -1,4 +1,4 @@
-package kernels
+package declaration
 
 import (
 	"fmt"
@@ -7,24 +7,20 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// check looks for what is wrong in a declaration by itself: names used and not declared or declared twice, types that do not
-// exist, outputs that nothing stores. It gives the line, 0 for the declaration as a whole.
-func (d *Decl) check() (line int, err error) {
+// checkParts makes sure that what every declaration has is there, and that its types are declared.
+func (d *Kernel) checkParts() (line int, err error) {
 	if d.Doc == "" {
 		return 0, fmt.Errorf("expected a clause doc, found none")
 	}
-	if !slices.ContainsFunc(d.Operands, func(o OperandDecl) bool { return o.Out }) {
+	if !slices.ContainsFunc(d.Operands, func(o Operand) bool { return o.Out }) {
 		return 0, fmt.Errorf("expected a clause out, found none")
 	}
-	if err := d.checkTypes(); err != nil {
-		return 0, err
-	}
-	if line, err := d.checkSyntax(); err != nil {
-		return line, err
-	}
-	if line, err := d.putTerms(); err != nil {
-		return line, err
-	}
+	return 0, d.checkTypes()
+}
+
+// check looks for what is wrong in a declaration by itself: names used and not declared or declared twice, types that do not
+// exist, outputs that nothing stores. It gives the line, 0 for the declaration as a whole.
+func (d *Kernel) check() (line int, err error) {
 	for i := range d.Operands {
 		if err := d.checkOperand(&d.Operands[i]); err != nil {
 			return d.Operands[i].Line, fmt.Errorf("operand %s: %w", d.Operands[i].Name(), err)
@@ -42,10 +38,7 @@ func (d *Decl) check() (line int, err error) {
 		return line, err
 	}
 	if d.Equation != "" {
-		if err := d.checkEquation(); err != nil {
-			return 0, err
-		}
-		return 0, nil
+		return 0, d.checkEquation()
 	}
 	for _, o := range d.Operands {
 		if stored := slices.ContainsFunc(d.Lets, func(l Let) bool { return l.Name == o.Name() }); o.Out && !stored {
@@ -56,19 +49,19 @@ func (d *Decl) check() (line int, err error) {
 }
 
 // checkEquation looks at a declaration by an equation: a text, one variadic input and one output of one type.
-func (d *Decl) checkEquation() error {
-	a, ok := d.attr(d.Equation)
+func (d *Kernel) checkEquation() error {
+	a, ok := d.Attr(d.Equation)
 	if !ok || a.Type != TextAttr || len(d.Attrs) != 1 {
 		return fmt.Errorf("expected a text as the only attribute, named by the clause equation, found %q", d.Equation)
 	}
-	in, out := d.sides()
+	in, out := d.Sides()
 	if len(d.Operands) != 2 || in == nil || out == nil || !in.Variadic || in.Type != out.Type || len(d.Lets)+len(d.Sizes)+len(d.Needs) > 0 {
 		return fmt.Errorf("expected one variadic input, an output of its type and no statements beside the clause equation")
 	}
 	return nil
 }
 
-func (d *Decl) checkTypes() error {
+func (d *Kernel) checkTypes() error {
 	for i, v := range d.Types {
 		if slices.ContainsFunc(d.Types[:i], func(w TypeVar) bool { return w.Name == v.Name }) {
 			return fmt.Errorf("type variable %s is declared twice", v.Name)
@@ -86,8 +79,8 @@ func (d *Decl) checkTypes() error {
 	return nil
 }
 
-func (d *Decl) checkOperand(o *OperandDecl) error {
-	if _, ok := d.typeVar(o.Type); !ok {
+func (d *Kernel) checkOperand(o *Operand) error {
+	if _, ok := d.TypeVar(o.Type); !ok {
 		if _, err := scalar.ParseDType(o.Type); err != nil {
 			return fmt.Errorf("expected a type variable or a dtype, found %q", o.Type)
 		}
@@ -97,8 +90,8 @@ func (d *Decl) checkOperand(o *OperandDecl) error {
 	}
 	for _, x := range o.Index {
 		for _, y := range x.To {
-			if !d.isDim(y.name()) {
-				return fmt.Errorf("expected a dimension that is declared, found %q", y.name())
+			if !d.IsDim(y.Name()) {
+				return fmt.Errorf("expected a dimension that is declared, found %q", y.Name())
 			}
 		}
 		if x.Each && !o.Variadic {
@@ -111,63 +104,43 @@ func (d *Decl) checkOperand(o *OperandDecl) error {
 		if x.Use == Permute {
 			want = PermAttr
 		}
-		if a, ok := d.attr(x.Attr); !ok || a.Of != x.Group || a.Type != want {
+		if a, ok := d.Attr(x.Attr); !ok || a.Of != x.Group || a.Type != want {
 			return fmt.Errorf("expected an attribute of type %s(%s), found %q", want, x.Group, x.Attr)
 		}
 	}
 	return nil
 }
 
-func (d *Decl) checkAttr(a *AttrDecl) error {
+func (d *Kernel) checkAttr(a *Attr) error {
 	switch a.Type {
 	case AxesAttr, PermAttr, IntsAttr:
-		if !d.isGroup(a.Of) && (a.Type != IntsAttr || a.Of != "") {
+		if !d.IsGroup(a.Of) && (a.Type != IntsAttr || a.Of != "") {
 			return fmt.Errorf("expected a group of dimensions, found %q", a.Of)
 		}
 	case AxisAttr:
-		if !d.isGroup(a.Of) || !d.isGroup(a.Then) {
+		if !d.IsGroup(a.Of) || !d.IsGroup(a.Then) {
 			return fmt.Errorf("expected two groups of dimensions, found %q and %q", a.Of, a.Then)
 		}
 	case DTypeAttr:
-		if _, ok := d.typeVar(a.Of); !ok {
+		if _, ok := d.TypeVar(a.Of); !ok {
 			return fmt.Errorf("expected a type variable, found %q", a.Of)
 		}
 	}
 	if !a.HasDefault {
 		return nil
 	}
-	if other, ok := d.attr(a.Default); ok && other != a && other.Type == a.Type {
+	if other, ok := d.Attr(a.Default); ok && other != a && other.Type == a.Type {
 		return nil
 	}
-	if _, err := (&binder{decl: d}).rawAttr(a, a.fallback()); err != nil {
-		return fmt.Errorf("the default %q: %w", a.Default, err)
+	value := a.Fallback()
+	if expected, ok := a.Accepts(value); !ok {
+		return fmt.Errorf("the default %q: kernel %s, parameter %s: expected %s, found %s", a.Default, d.Name, a.Name, expected, ValueText(value))
 	}
 	return nil
 }
 
-// isGroup says whether a name stands for any number of dimensions.
-func (d *Decl) isGroup(name string) bool {
-	for _, o := range d.Operands {
-		if slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.Group == name }) {
-			return true
-		}
-	}
-	return name != "" && (slices.ContainsFunc(d.Attrs, func(a AttrDecl) bool { return a.Type == IntsAttr && a.Of == name }) ||
-		slices.ContainsFunc(d.Sizes, func(l Let) bool { return l.Group && l.Name == name }))
-}
-
-// isDim says whether a name stands for dimensions: in an index string, by a size or by an attribute.
-func (d *Decl) isDim(name string) bool {
-	for _, o := range d.Operands {
-		if slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.name() == name }) {
-			return true
-		}
-	}
-	return d.isGroup(name) || slices.ContainsFunc(d.Sizes, func(l Let) bool { return l.Name == name })
-}
-
 // checkNames makes sure that one name means one thing.
-func (d *Decl) checkNames() (int, error) {
+func (d *Kernel) checkNames() (int, error) {
 	seen := map[string]string{}
 	add := func(name, what string) error {
 		if old, ok := seen[name]; ok && (old != what || what != "a dimension") {
@@ -200,7 +173,7 @@ func (d *Decl) checkNames() (int, error) {
 			if len(x.To) > 0 {
 				continue
 			}
-			if err := add(x.name(), "a dimension"); err != nil {
+			if err := add(x.Name(), "a dimension"); err != nil {
 				return o.Line, err
 			}
 		}
@@ -211,7 +184,7 @@ func (d *Decl) checkNames() (int, error) {
 		}
 	}
 	for _, l := range d.Lets {
-		if i, ok := d.named(l.Name); ok && d.Operands[i].Out {
+		if i, ok := d.Named(l.Name); ok && d.Operands[i].Out {
 			if seen[l.Name] == "a stored output" {
 				return l.Line, fmt.Errorf("output %s is stored twice", l.Name)
 			}
@@ -226,7 +199,7 @@ func (d *Decl) checkNames() (int, error) {
 }
 
 // checkTexts makes sure that every name in an expression is declared.
-func (d *Decl) checkTexts() (int, error) {
+func (d *Kernel) checkTexts() (int, error) {
 	for i := range d.Operands {
 		o := &d.Operands[i]
 		for _, x := range o.Index {
@@ -252,27 +225,27 @@ func (d *Decl) checkTexts() (int, error) {
 }
 
 // checkText checks the names of a text that may use the first lets.
-func (d *Decl) checkText(text string, lets int) error {
+func (d *Kernel) checkText(text string, lets int) error {
 	skip := 0
-	for _, w := range wordsOf(text) {
+	for _, w := range Words(text) {
 		if skip > 0 { // the word of is(ATTR, WORD)
 			skip--
 			continue
 		}
-		_, isType := d.typeVar(w.name)
+		_, isType := d.TypeVar(w.Name)
 		switch {
-		case w.call && w.name == "is":
-			a, ok := d.attr(first(w.args))
-			if !ok || a.Type != WordAttr || len(w.args) != 2 || !slices.Contains(a.Words, w.args[1]) {
-				return fmt.Errorf("expected is(ATTRIBUTE, WORD) with a word of the attribute, found is(%s)", join(w.args))
+		case w.Call && w.Name == "is":
+			a, ok := d.Attr(first(w.Args))
+			if !ok || a.Type != WordAttr || len(w.Args) != 2 || !slices.Contains(a.Words, w.Args[1]) {
+				return fmt.Errorf("expected is(ATTRIBUTE, WORD) with a word of the attribute, found is(%s)", join(w.Args))
 			}
 			skip = 2
-		case w.call && w.name == "fold":
+		case w.Call && w.Name == "fold":
 			skip = 1 // the operator
-		case w.call && !isType && !isFunction(w.name):
-			return fmt.Errorf("expected a function, found %q", w.name)
-		case !w.call && !d.isValue(w.name, lets):
-			return fmt.Errorf("expected a name that is declared, found %q", w.name)
+		case w.Call && !isType && !isFunction(w.Name):
+			return fmt.Errorf("expected a function, found %q", w.Name)
+		case !w.Call && !d.isValue(w.Name, lets):
+			return fmt.Errorf("expected a name that is declared, found %q", w.Name)
 		}
 	}
 	return nil
@@ -297,14 +270,14 @@ func join(list []string) string {
 }
 
 // isValue says whether a name may stand alone in an expression that may use the first lets.
-func (d *Decl) isValue(name string, lets int) bool {
-	i, isOperand := d.named(name)
-	_, isAttr := d.attr(name)
-	_, isType := d.typeVar(name)
+func (d *Kernel) isValue(name string, lets int) bool {
+	i, isOperand := d.Named(name)
+	_, isAttr := d.Attr(name)
+	_, isType := d.TypeVar(name)
 	_, dtypeErr := scalar.ParseDType(name)
 	if isOperand && d.Operands[i].Out {
 		return false // it is written, not read
 	}
-	return isAttr || isType || dtypeErr == nil || isOperand || d.isDim(name) || slices.Contains(known, name) ||
+	return isAttr || isType || dtypeErr == nil || isOperand || d.IsDim(name) || slices.Contains(known, name) ||
 		slices.ContainsFunc(d.Lets[:lets], func(l Let) bool { return l.Name == name })
 }

@@ -1,10 +1,9 @@
-// Package kernels holds the kernel declarations and what is derived from them.
+// Package declaration reads the text of kernel declarations, and holds what they say.
 //
-// A kernel is declared once, in one file of library/: named operands with index strings, attributes, types and a scalar
-// body. From that, this package derives the shape rule, the iteration space, the polyhedral signature, the checks of an
-// operation, its cost, its page of documentation and the statements that the reference evaluator runs and every back end
-// compiles. It must not import a back end or a pass. Read next: parse.go for the language, bind.go for what is derived.
-package kernels
+// A kernel is declared once: named operands with index strings, attributes, types and a scalar body. Here is the language, what
+// is checked in a declaration by itself, and the declaration as data. What a declaration means for a call of the kernel is in
+// dialects/tensorops/kernels, which this package must not import. Read next: parse.go for the language.
+package declaration
 
 import (
 	"fmt"
@@ -15,14 +14,14 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Decl is one declared kernel.
-type Decl struct {
+// Kernel is one declared kernel.
+type Kernel struct {
 	Name string // with its namespace, as in "mine:blur", unless it is one of tapc's
 	Place
 	Doc      string
-	Operands []OperandDecl
+	Operands []Operand
 	Types    []TypeVar
-	Attrs    []AttrDecl
+	Attrs    []Attr
 	Body
 	Cost    string
 	Opaque  string // why an operand's signature is wider than what is read; "" if it is not
@@ -30,7 +29,7 @@ type Decl struct {
 	Clauses []Clause
 }
 
-// Place is where a declaration stands.
+// Place is where a declaration is.
 type Place struct {
 	File string
 	Line int
@@ -40,7 +39,6 @@ type Place struct {
 type Body struct {
 	Sizes    []Let  // how large a dimension or group is
 	Needs    []Let  // conditions on sizes and attributes
-	Terms    []Let  // names for expressions, put in where the name stands
 	Lets     []Let  // in order; one named after an output operand is what is stored there
 	Equation string // the attribute that gives the operands' index strings and the statements; "" if they are declared
 }
@@ -52,10 +50,10 @@ type Clause struct{ Word, Text string }
 func (p Place) Source() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Family gives the name of the file that the kernel is declared in, without folder and suffix.
-func (d *Decl) Family() string { return strings.TrimSuffix(path.Base(d.File), ".kernel") }
+func (d *Kernel) Family() string { return strings.TrimSuffix(path.Base(d.File), ".kernel") }
 
-// OperandDecl is a named input or output. Its first name is the one tapc uses; graphs may use any.
-type OperandDecl struct {
+// Operand is a named input or output. Its first name is the one tapc uses; graphs may use any.
+type Operand struct {
 	Names    []string
 	Out      bool
 	Optional bool
@@ -67,7 +65,7 @@ type OperandDecl struct {
 }
 
 // Name is the operand's first name.
-func (o *OperandDecl) Name() string { return o.Names[0] }
+func (o *Operand) Name() string { return o.Names[0] }
 
 // GroupUse says how an index string uses a group of dimensions.
 type GroupUse uint8
@@ -97,8 +95,8 @@ type IndexItem struct {
 	At    string
 }
 
-// name is the dimension or group that the item is about.
-func (x IndexItem) name() string { return x.Dim + x.Group }
+// Name is the dimension or group that the item is about.
+func (x IndexItem) Name() string { return x.Dim + x.Group }
 
 // TypeVar is a type variable with the element types it may stand for: those of a class, or the one that a function gives for
 // the variable Of. Its types have as many bits as those of the variable Wide, if that is not "".
@@ -154,6 +152,9 @@ func (v TypeVar) Allows(d scalar.DType) bool {
 	return classes[v.Class](d)
 }
 
+// From gives the variable's type, from that of the variable which it is a function of.
+func (v TypeVar) From(of scalar.DType) scalar.DType { return typeFunctions[v.Class](of) }
+
 // AttrType is the type of a kernel's attribute.
 type AttrType uint8
 
@@ -177,11 +178,11 @@ var attrTypes = []string{"number", "int", "bool", "word", "axes", "perm", "ints"
 // String gives the type's word in declarations.
 func (t AttrType) String() string { return attrTypes[t] }
 
-// AttrDecl is a declared attribute. Of is the group of Axes, Perm and Ints, the first group of Axis or the type variable of
+// Attr is a declared attribute. Of is the group of Axes, Perm and Ints, the first group of Axis or the type variable of
 // DType; Then is Axis's second group; Words are the choices of Word. Numbers are at least Least and at most Most where those
 // are not nil. Without a default the attribute is required wherever the body, as it applies, uses it; a default may be the
 // name of another attribute.
-type AttrDecl struct {
+type Attr struct {
 	Name        string
 	Type        AttrType
 	Of, Then    string
@@ -201,30 +202,68 @@ type Let struct {
 	Group      bool
 }
 
-// operand finds the operand that a graph calls by a name.
-func (d *Decl) operand(port string) (int, bool) {
-	i := slices.IndexFunc(d.Operands, func(o OperandDecl) bool { return slices.Contains(o.Names, port) })
+// Port finds the operand that a graph calls by a name.
+func (d *Kernel) Port(port string) (int, bool) {
+	i := slices.IndexFunc(d.Operands, func(o Operand) bool { return slices.Contains(o.Names, port) })
 	return i, i >= 0
 }
 
-// named finds the operand with a first name, which bodies use.
-func (d *Decl) named(name string) (int, bool) {
-	i := slices.IndexFunc(d.Operands, func(o OperandDecl) bool { return o.Name() == name })
+// Named finds the operand with a first name, which bodies use.
+func (d *Kernel) Named(name string) (int, bool) {
+	i := slices.IndexFunc(d.Operands, func(o Operand) bool { return o.Name() == name })
 	return i, i >= 0
 }
 
-func (d *Decl) attr(name string) (*AttrDecl, bool) {
-	i := slices.IndexFunc(d.Attrs, func(a AttrDecl) bool { return a.Name == name })
+// Attr finds an attribute.
+func (d *Kernel) Attr(name string) (*Attr, bool) {
+	i := slices.IndexFunc(d.Attrs, func(a Attr) bool { return a.Name == name })
 	if i < 0 {
 		return nil, false
 	}
 	return &d.Attrs[i], true
 }
 
-func (d *Decl) typeVar(name string) (TypeVar, bool) {
+// TypeVar finds a type variable.
+func (d *Kernel) TypeVar(name string) (TypeVar, bool) {
 	i := slices.IndexFunc(d.Types, func(v TypeVar) bool { return v.Name == name })
 	if i < 0 {
 		return TypeVar{}, false
 	}
 	return d.Types[i], true
+}
+
+// IndexText gives an operand's index string for messages and documentation.
+func (o *Operand) IndexText() string {
+	items := make([]string, len(o.Index))
+	for i, x := range o.Index {
+		items[i] = x.String()
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
+
+// String gives the entry as declarations write it.
+func (x IndexItem) String() string {
+	text := x.Name()
+	if x.Group != "" {
+		text = "*" + text
+	}
+	if len(x.To) > 0 {
+		to := make([]string, len(x.To))
+		for i, y := range x.To {
+			to[i] = y.String()
+		}
+		text = "(" + strings.Join(to, ", ") + ")"
+	}
+	for _, more := range []string{groupUses[x.Use], x.Attr} {
+		if more != "" {
+			text += " " + more
+		}
+	}
+	if x.Each {
+		text += "..."
+	}
+	if x.At != "" {
+		text += " = " + x.At
+	}
+	return text
 }

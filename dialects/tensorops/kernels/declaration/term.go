@@ -1,4 +1,4 @@
-package kernels
+package declaration
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ import (
 const maxText = 1 << 16
 
 // putTerms puts the terms into every expression of the declaration. It gives the line of a term that is wrong.
-func (d *Decl) putTerms() (line int, err error) {
-	for i, t := range d.Terms {
-		_, isOperand := d.named(t.Name)
-		twice := slices.ContainsFunc(d.Terms[:i], func(o Let) bool { return o.Name == t.Name })
-		if isOperand || d.isDim(t.Name) || isFunction(t.Name) || twice {
+func (r *reader) putTerms() (line int, err error) {
+	d := r.k
+	for i, t := range r.terms {
+		_, isOperand := d.Named(t.Name)
+		twice := slices.ContainsFunc(r.terms[:i], func(o Let) bool { return o.Name == t.Name })
+		if isOperand || d.IsDim(t.Name) || isFunction(t.Name) || twice {
 			return t.Line, fmt.Errorf("term %s: expected a name of its own", t.Name)
 		}
 		put := func(text *string) {
@@ -22,8 +23,8 @@ func (d *Decl) putTerms() (line int, err error) {
 				*text, err = putTerm(*text, t)
 			}
 		}
-		for j := range d.Terms[i+1:] {
-			put(&d.Terms[i+1+j].Text)
+		for j := range r.terms[i+1:] {
+			put(&r.terms[i+1+j].Text)
 		}
 		for j := range d.Operands {
 			for k := range d.Operands[j].Index {
