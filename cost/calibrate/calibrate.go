@@ -51,13 +51,15 @@ func stepBuild(list []probe, i int) string {
 	return fmt.Sprintf("building program %d of %d, %s", i+1, len(list), list[i].graph.Name)
 }
 
-func stepRound(r int) string { return fmt.Sprintf("measuring, round %d of at most %d", r+1, rounds) }
+func stepRound(r int) string {
+	return fmt.Sprintf("measuring, round %d of at most %d", r+1, mostRounds)
+}
 
 // leastRounds are those that are measured whatever time they take.
 const leastRounds = 3
 
-// rounds is how often each probe runs, in turns with the others.
-const rounds = 7
+// mostRounds is how often each probe runs, in turns with the others.
+const mostRounds = 7
 
 // perRun is how long a run of a probe measures, and together where threads share it: until a program knows that calling its other threads pays may take
 // 20 ms, which is what it pays at most for one that comes late.
@@ -76,17 +78,36 @@ func Runs(seconds float64, threads int64, alone, shared time.Duration) int {
 
 // Measure measures this machine. Divided is the same machine with its cores divided into the devices that the options ask for.
 func Measure(ctx context.Context, o Options) (m, divided *machine.Machine, err error) {
-	if m, err = found(); err != nil {
+	r, err := Begin(ctx, o)
+	if err == nil {
+		err = r.rounds(ctx)
+	}
+	if err != nil {
 		return nil, nil, err
+	}
+	return r.Conclude()
+}
+
+// Run is a measurement, a round at a time: so that what is compared with it can be measured in turns with it.
+type Run struct {
+	options Options
+	machine *machine.Machine
+	probes  []probe
+}
+
+// Begin builds what a machine is measured by.
+func Begin(ctx context.Context, o Options) (*Run, error) {
+	m, err := found()
+	if err != nil {
+		return nil, err
 	}
 	if o.Watch == nil {
 		o.Watch = nobody{}
 	}
-	cpu := &m.Devices[0]
 	if _, err := m.Divide(max(o.Devices, 1), machine.Link{}); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	list := probes(cpu)
+	list := probes(&m.Devices[0])
 	if o.Devices > 1 {
 		list = append(list, links(o.Devices)...)
 	}
@@ -101,19 +122,97 @@ func Measure(ctx context.Context, o Options) (m, divided *machine.Machine, err e
 		o.Watch.Begin(stepBuild(list, i))
 		p.program = filepath.Join(o.Dir, fmt.Sprintf("probe%d", i))
 		if err := p.build(ctx, o.Tapc); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	if err := measure(ctx, list, o); err != nil {
-		return nil, nil, err
+	return &Run{o, m, list}, nil
+}
+
+// Round measures each probe once more.
+func (r *Run) Round(ctx context.Context) error {
+	for i := range r.probes {
+		if err := r.probes[i].run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Hop gives the seconds that a program takes now in which one core waits for another again and again; 0 if the options ask for no devices.
+func (r *Run) Hop(ctx context.Context) (float64, error) {
+	for i := range r.probes {
+		if p := &r.probes[i]; p.what == handing {
+			return Time(ctx, p.program, hopRuns, p.threads)
+		}
+	}
+	return 0, nil
+}
+
+// hopRuns is how often that program runs at a time.
+const hopRuns = 200
+
+// Moved says whether cores were otherwise apart by the time of the one of two such programs than by the other's: those of a virtual machine may be moved, and cores that have a cache in
+// common are another machine than cores that have none.
+func Moved(a, b float64) bool { return max(a, b) > 1.5*min(a, b) }
+
+// Conclude gives the machine of the rounds so far, as one device and divided: of those in which cores were as far apart as in the median of all.
+func (r *Run) Conclude() (m, divided *machine.Machine, err error) {
+	one, list := *r.machine, slices.Clone(r.probes)
+	one.Devices = slices.Clone(one.Devices)
+	cpu := &one.Devices[0]
+	cpu.Caches = slices.Clone(cpu.Caches)
+	kept := alike(list)
+	for i := range list {
+		list[i].times = keep(list[i].times, kept)
 	}
 	conclude(cpu, list)
-	m.Doc = fmt.Sprintf("Measured by tapc calibrate. Two halves of the same runs differ by %.1f %% on average.", 100*(same(list)-1))
-	if o.Devices < 2 {
-		return m, m, nil
+	one.Doc = fmt.Sprintf("Measured by tapc calibrate. Two halves of the same runs differ by %.1f %% on average.", 100*(same(list)-1))
+	if r.options.Devices < 2 {
+		return &one, &one, nil
 	}
-	divided, err = m.Divide(o.Devices, linked(list, cpu.Launch.Value))
-	return m, divided, err
+	divided, err = one.Divide(r.options.Devices, linked(list, cpu.Launch.Value))
+	return &one, divided, err
+}
+
+// Hops gives the seconds of those programs in the rounds so far.
+func (r *Run) Hops() []float64 {
+	for _, p := range r.probes {
+		if p.what == handing {
+			return p.times
+		}
+	}
+	return nil
+}
+
+// Median is the middle one of several times, the later of two; 0 of none.
+func Median(times []float64) float64 {
+	if len(times) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(times))[len(times)/2]
+}
+
+// alike says which rounds are of the machine that most of them are of: all if it was not measured how far cores are apart.
+func alike(list []probe) (kept []bool) {
+	for _, p := range list {
+		if kept == nil {
+			kept = slices.Repeat([]bool{true}, len(p.times))
+		}
+		for i, t := range p.times {
+			kept[i] = kept[i] && (p.what != handing || !Moved(t, Median(p.times)))
+		}
+	}
+	return kept
+}
+
+// keep gives the times of rounds that are kept.
+func keep(times []float64, kept []bool) (out []float64) {
+	for i, t := range times {
+		if kept[i] {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // build makes the program of a probe.
@@ -141,21 +240,19 @@ func Build(ctx context.Context, tapc string, g *sample.Graph, path string, flags
 	return nil
 }
 
-// measure runs all probes in turns, until the budget is spent or all rounds are done; there are leastRounds of them at least.
-func measure(ctx context.Context, list []probe, o Options) error {
-	end := time.Now().Add(o.Budget)
-	for r := range rounds {
-		if r >= leastRounds {
+// rounds measures all probes in turns, until the budget is spent or all rounds are done; there are leastRounds of them at least.
+func (r *Run) rounds(ctx context.Context) error {
+	end := time.Now().Add(r.options.Budget)
+	for n := range mostRounds {
+		if n >= leastRounds {
 			if time.Now().After(end) {
 				break
 			}
-			o.Watch.Plan(stepRound(r))
+			r.options.Watch.Plan(stepRound(n))
 		}
-		o.Watch.Begin(stepRound(r))
-		for i := range list {
-			if err := list[i].run(ctx); err != nil {
-				return err
-			}
+		r.options.Watch.Begin(stepRound(n))
+		if err := r.Round(ctx); err != nil {
+			return err
 		}
 	}
 	return nil

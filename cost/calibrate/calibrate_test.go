@@ -3,6 +3,7 @@ package calibrate
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,16 +133,74 @@ func (s *watched) Begin(step string)    { s.begun = append(s.begun, step) }
 
 // Rounds beyond those that are measured in any case are planned when there is time for them, so what is left is never more than comes.
 func TestRoundsAreTold(t *testing.T) {
-	for budget, want := range map[time.Duration]int{0: leastRounds, time.Hour: rounds} {
+	for budget, want := range map[time.Duration]int{0: leastRounds, time.Hour: mostRounds} {
 		s := &watched{}
 		for range leastRounds {
 			s.Plan("a round")
 		}
-		if err := measure(t.Context(), nil, Options{Budget: budget, Watch: s}); err != nil {
+		r := &Run{options: Options{Budget: budget, Watch: s}}
+		if err := r.rounds(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if s.planned != want || len(s.begun) != want || s.begun[want-1] != stepRound(want-1) {
 			t.Errorf("within %v: %d planned, begun %q; want %d", budget, s.planned, s.begun, want)
 		}
+	}
+}
+
+// Of a cache that is faster than what is behind it, the part that it keeps follows from what is read; of one that is not, nothing is said.
+func TestKept(t *testing.T) {
+	d := two()
+	d.UnitRead = machine.Exactly(50e9)
+	for i, rate := range []float64{400e9, 200e9, 190e9} {
+		d.Caches[i].Read = machine.Exactly(rate)
+	}
+	for i := range d.Caches {
+		for _, beyond := range []bool{false, true} {
+			far := 190e9
+			if i == 0 {
+				far = 200e9
+			} else if i == 2 {
+				far = 50e9
+			}
+			part := map[bool]float64{false: 0.75, true: 0.25}[beyond]
+			p := probe{what: keeping, cache: i, beyond: beyond, things: 1e6, times: []float64{1e6 * (part/d.Caches[i].Read.Value + (1-part)/far)}}
+			giveKept(&d, &p)
+		}
+	}
+	for i, c := range d.Caches {
+		if want := map[bool]float64{true: 0.75}[i != 1]; math.Abs(c.Kept.Value-want) > 1e-9 || math.Abs(c.Beyond.Value-want/3) > 1e-9 {
+			t.Errorf("%s keeps %v and %v", c.Name, c.Kept.Value, c.Beyond.Value)
+		}
+	}
+}
+
+// What keeps is measured of each cache once, however many parts of it count as caches.
+func TestKeepingIsMeasuredOnce(t *testing.T) {
+	d := two()
+	d.Caches = split(d.Caches)
+	n := map[int]int{}
+	for _, p := range probes(&d) {
+		if p.what == keeping {
+			n[p.cache]++
+		}
+	}
+	for i, c := range d.Caches {
+		part := i+1 < len(d.Caches) && nearby(c, d.Caches[i+1])
+		if n[i] != map[bool]int{false: 2}[part] {
+			t.Errorf("%d probes of %s", n[i], c.Name)
+		}
+	}
+}
+
+// Rounds in which cores were otherwise apart than in most of them do not count; all do where nobody measured it.
+func TestAlike(t *testing.T) {
+	list := []probe{{what: reading, times: []float64{1, 2, 3, 4}}, {what: handing, times: []float64{60, 280, 61, 75}}}
+	kept := alike(list)
+	if got := keep(list[0].times, kept); !slices.Equal(got, []float64{1, 3, 4}) {
+		t.Errorf("%v count", got)
+	}
+	if got := keep(list[0].times, alike(list[:1])); len(got) != 4 {
+		t.Errorf("%v count", got)
 	}
 }

@@ -12,6 +12,7 @@ type probe struct {
 	threads int64
 	program string
 	things  float64 // that it does: operations, or bytes that it moves
+	beyond  bool    // what is touched in turns is larger than the cache
 	what    what
 	dtype   string
 	cache   int       // of bandwidths; the number of caches is memory
@@ -29,6 +30,7 @@ const (
 	gathers
 	bandwidth
 	reading
+	keeping // what a cache still has of what is touched in turns
 	start
 	region
 	handing // a count from one device to the next
@@ -67,10 +69,19 @@ func probes(d *machine.Device) (list []probe) {
 		for i := range len(d.Caches) + 1 {
 			n := cellsIn(d, i, threads)
 			add(probe{what: bandwidth, cache: i, threads: threads, things: 8 * float64(n)}, "copies", func(g *sample.Graph) { g.Each("relu", g.Float(n)) })
-			add(probe{what: reading, cache: i, threads: threads, things: 8 * float64(n)}, "sums", func(g *sample.Graph) {
-				rows := max(1, 2*n/longRow) // so that joining lanes at their ends does not count
-				g.Reduce("sum", g.Float(rows, 2*n/rows), 1)
-			})
+			add(probe{what: reading, cache: i, threads: threads, things: 8 * float64(n)}, "sums", func(g *sample.Graph) { sums(g, 2*n) })
+		}
+	}
+	for i, c := range d.Caches {
+		if i+1 < len(d.Caches) && nearby(c, d.Caches[i+1]) { // the same cache
+			continue
+		}
+		for _, beyond := range []bool{false, true} {
+			n := c.Bytes / 4
+			if beyond {
+				n = int64(machine.More*float64(c.Bytes)) / 4
+			}
+			add(probe{what: keeping, cache: i, threads: 1, things: 4 * float64(n), beyond: beyond}, "sums", func(g *sample.Graph) { sums(g, n) })
 		}
 	}
 	for _, dtype := range []string{"float32", "float64"} {
@@ -95,6 +106,12 @@ func probes(d *machine.Device) (list []probe) {
 	return list
 }
 
+// sums reads so many elements, in rows so long that joining lanes at their ends does not count.
+func sums(g *sample.Graph, n int64) {
+	rows := max(1, n/longRow)
+	g.Reduce("sum", g.Float(rows, n/rows), 1)
+}
+
 // threadsOf gives one thread and, if there are more, one for each unit.
 func threadsOf(d *machine.Device) []int64 {
 	if d.Units > 1 {
@@ -110,9 +127,9 @@ func cellsIn(d *machine.Device, cache int, threads int64) int64 {
 	if cache == len(d.Caches) {
 		return min(8*share(d.Caches[cache-1]), 512<<20) / each
 	}
-	size := share(d.Caches[cache]) / 2
+	size := int64(machine.Fits * float64(share(d.Caches[cache])))
 	if cache > 0 {
-		size = max(size, min(3*share(d.Caches[cache-1]), share(d.Caches[cache])))
+		size = max(size, min(machine.Passes*share(d.Caches[cache-1]), share(d.Caches[cache])))
 	}
 	return size / each
 }
@@ -133,7 +150,7 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Bandwidth, &c.All }, &d.UnitBandwidth, &d.Bandwidth)
 		case reading:
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
-		case start, handing, copying:
+		case start, keeping, handing, copying:
 		case region:
 			if p.threads == 1 {
 				alone = p.best()
@@ -148,6 +165,41 @@ func conclude(d *machine.Device, list []probe) {
 	for i := len(d.Caches) - 2; i >= 0; i-- { // a nearer cache is no slower: what says so was disturbed
 		near, far := &d.Caches[i], d.Caches[i+1]
 		near.Bandwidth, near.Read = faster(near.Bandwidth, far.Bandwidth), faster(near.Read, far.Read)
+	}
+	for i := range list {
+		if list[i].what == keeping {
+			giveKept(d, &list[i])
+		}
+	}
+	for i := range d.Caches {
+		if c := &d.Caches[i]; c.Beyond.Value > c.Kept.Value {
+			c.Beyond = c.Kept
+		}
+	}
+}
+
+// Least differences: how many times as fast a cache is as what is behind it, so that times say which of them data comes from, and the part of it that is told from none.
+const (
+	apart     = 1.15
+	leastPart = 0.01
+)
+
+// giveKept gives a cache the part of what is touched in turns that it still has: what is read faster than what is behind it would give it. Nothing is said where that is as fast.
+func giveKept(d *machine.Device, p *probe) {
+	near, far := d.Caches[p.cache].Read.Value, d.UnitRead.Value
+	if p.cache+1 < len(d.Caches) {
+		far = d.Caches[p.cache+1].Read.Value
+	}
+	if near < apart*far {
+		return
+	}
+	part := func(rate float64) float64 { return min(max((1/far-1/rate)/(1/far-1/near), leastPart), 1) }
+	f := p.rate(p.things)
+	kept := machine.Figure{Value: part(f.Value), Low: part(f.Low), High: part(f.High)}
+	if c := &d.Caches[p.cache]; p.beyond {
+		c.Beyond = kept
+	} else {
+		c.Kept = kept
 	}
 }
 

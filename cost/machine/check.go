@@ -94,6 +94,9 @@ func (b *faults) device(d *Device) {
 		if i > 0 && c.Bytes < d.Caches[i-1].Bytes {
 			b.add(CodeMeaning, nil, "caches from the nearest on", c.Name+" behind "+d.Caches[i-1].Name, "a cache of %s is smaller than the one before", d.Name)
 		}
+		if c.Kept.High > 1 || c.Beyond.Value > c.Kept.Value {
+			b.add(CodeMeaning, nil, "at most 1, and no more of what is larger", Part.Format(c.Kept.High)+" and "+Part.Format(c.Beyond.Value), "the cache %s of %s keeps more than there is", c.Name, d.Name)
+		}
 	}
 	if d.Idle.Value > d.Power.Value {
 		b.add(CodeMeaning, nil, "power of at least "+Watts.Format(d.Idle.Value), Watts.Format(d.Power.Value), "the device %s takes more when it does nothing", d.Name)

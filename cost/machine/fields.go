@@ -83,6 +83,8 @@ func (c *Cache) fields(f fields) {
 	f.Figure(field{"read", "of one unit alone, where nothing is written; the bandwidth if it is left out", false}, &c.Read, BytesASecond)
 	f.Figure(field{"all", "of all units together that share one; as much as each alone if it is left out", false}, &c.All, BytesASecond)
 	f.Figure(field{"all-read", "the same where nothing is written", false}, &c.AllRead, BytesASecond)
+	f.Figure(field{"kept", "part that it has of data of its size that is touched in turns; all of it if it is left out, and nothing of a quarter more", false}, &c.Kept, Part)
+	f.Figure(field{"kept-beyond", "part that it has of data half as large again", false}, &c.Beyond, Part)
 }
 
 // Eaches say who has a link of its own: each member of a locality, each device in it, or the locality as a whole, whose members share it.

@@ -63,7 +63,8 @@ type Rate struct {
 }
 
 // Cache is a cache, the nearest first. Bandwidth is of one unit alone that reads and writes as much, Read of one that reads alone: Bandwidth if it is left out. All and AllRead are
-// the same of all units together that share one; as much as each alone if they are left out.
+// the same of all units together that share one; as much as each alone if they are left out. Kept is the part that it still has of data as large as itself that is touched
+// in turns, Beyond of data More times as large: caches give up some before they are full, for data lies in few of their sets.
 type Cache struct {
 	Name      string
 	Bytes     int64
@@ -72,7 +73,17 @@ type Cache struct {
 	Read      Figure
 	All       Figure
 	AllRead   Figure
+	Kept      Figure
+	Beyond    Figure
 }
+
+// Sizes of data that is touched in turns, in sizes of a cache: one of which the cache has all, that of the figure Beyond, and one of which it has nothing. What is as large as the first and
+// the last is what bandwidths are measured by.
+const (
+	Fits   = 0.5
+	More   = 1.5
+	Passes = 3
+)
 
 // Reached gives what so many units of a cache reach together that read and write as much, and that read alone: not known if that is not known of one.
 func (c *Cache) Reached(units int64) (copies, reading Figure) {

@@ -30,6 +30,7 @@ type history struct {
 	last    map[place][]visit // of each place, those that no later one covers, the latest last
 	now     float64
 	all     float64 // bytes of different places
+	code    float64 // and of the instructions of all kernels
 }
 
 // visit is when a box of a buffer was touched last: how many bytes had been, in all.
@@ -42,12 +43,13 @@ type visit struct {
 // mostVisits bounds how many parts of a place are known apart: an earlier one is as good as one of the last run.
 const mostVisits = 64
 
-// replay runs through a program once, so that the next run finds what the last left.
-func replay(works []*work.Work, buffers map[ir.NodeID]*schedule.Buffer) *history {
+// replay runs through what a device does once, so that the next run finds what the last left.
+func replay(steps []done, buffers map[ir.NodeID]*schedule.Buffer) *history {
 	h := &history{buffers: buffers, last: map[place][]visit{}}
 	parts, sizes := map[ir.NodeID]float64{}, map[place]float64{} // of buffers what is touched of them
-	for _, w := range works {
-		for _, t := range w.Touches {
+	for _, s := range steps {
+		h.code += s.code
+		for _, t := range s.work.Touches {
 			if h.find(t) == nil {
 				parts[t.Buffer] += t.Bytes
 			}
@@ -55,7 +57,7 @@ func replay(works []*work.Work, buffers map[ir.NodeID]*schedule.Buffer) *history
 			n, _ := b.Range.BigSize().Float64()
 			sizes[p] = max(sizes[p], min(parts[t.Buffer], n*float64(b.Type().Size())))
 		}
-		h.touch(w)
+		h.touch(s.work)
 	}
 	for _, n := range sizes {
 		h.all += n
@@ -100,6 +102,9 @@ func (h *history) distance(w *work.Work, t work.Touch) float64 {
 type level struct {
 	name  string
 	bytes float64        // that so many units have of it together
+	kept  []point        // what it still has of what is touched in turns
+	own   bool           // it is a cache that each unit has for itself
+	ports bool           // it reads and writes at the same time
 	alone machine.Figure // bytes a second of what is read where nothing is written
 	read  machine.Figure
 	write machine.Figure
@@ -107,24 +112,29 @@ type level struct {
 
 // levels gives the caches of a device and its memory, as so many units have them.
 func levels(d *machine.Device, units int64) (list []level) {
-	for _, c := range d.Caches {
+	for i, c := range d.Caches {
 		n := float64((units + c.Units - 1) / c.Units)
 		if c.Units > d.Units { // other devices have their part of it
 			n = float64(d.Units) / float64(c.Units)
 		}
 		copies, reading := c.Reached(units)
-		list = append(list, levelOf(c.Name, n*float64(c.Bytes), copies, reading))
+		l := levelOf(c.Name, copies, reading)
+		l.bytes, l.kept, l.own = n*float64(c.Bytes), curve(&c), c.Units == 1
+		if i == 0 {
+			l.ports, l.read, l.write = true, l.alone, copies.Times(machine.Exactly(0.5))
+		}
+		list = append(list, l)
 	}
-	return append(list, levelOf("memory", 0, d.MemoryBandwidth(units), d.MemoryRead(units)))
+	return append(list, levelOf("memory", d.MemoryBandwidth(units), d.MemoryRead(units)))
 }
 
 // levelOf makes a level of what copies reach there, and what reading alone does.
-func levelOf(name string, bytes float64, copies, reading machine.Figure) level {
+func levelOf(name string, copies, reading machine.Figure) level {
 	read, write := directions(copies, reading)
 	if !reading.Known() {
 		reading = copies
 	}
-	return level{name, bytes, reading, read, write}
+	return level{name: name, alone: reading, read: read, write: write}
 }
 
 // directions gives the bandwidths of what is read and of what is written, from that of copies, which read and write as much, and that of reading
@@ -137,25 +147,55 @@ func directions(copies, reading machine.Figure) (read, write machine.Figure) {
 	return reading, machine.Figure{Value: writing(copies.Value, reading.Value), Low: writing(copies.Low, reading.Low), High: writing(copies.High, reading.High), Source: copies.Source}
 }
 
-// over is the time in which so many bytes are read and written.
+// over is the time in which so many bytes are read and written. The first cache does both at the same time, so that its copies take as long as what they write.
 func (l level) over(read, written float64) Interval {
-	if written == 0 {
+	reading, writing := over(read, l.read), over(written, l.write)
+	switch {
+	case written == 0:
 		return over(read, l.alone)
+	case l.ports && reading.Value > writing.Value:
+		return reading
+	case l.ports:
+		return writing
 	}
-	return over(read, l.read).Plus(over(written, l.write))
+	return reading.Plus(writing)
 }
 
-// beyond is from how many times a cache's size on it has nothing left of what is touched in turns: of 1.25, 1.5 and 2 the nearest to measured times (docs/performance.md).
-const beyond = 1.25
+// point is the part that a cache still has of what is touched in turns, where that is so many times as large as the cache.
+type point struct{ times, part float64 }
 
-// parts says how much of what was touched so many bytes ago each level still has. A cache has all of what is nearer than its size, less and less of what is farther, and none
-// from beyond on: what programs touch again they touch in the same order, so that what is asked for next is what went first.
+// curve gives the points between which the part that a cache keeps is on straight lines: at the sizes at which calibrate measures it, and, where these are not known,
+// those of a cache that nearly always gives up what was not touched for the longest time.
+func curve(c *machine.Cache) []point {
+	if !c.Kept.Known() || !c.Beyond.Known() {
+		return []point{{1, 1}, {1.25, 0}}
+	}
+	return []point{{machine.Fits, 1}, {1, c.Kept.Value}, {machine.More, c.Beyond.Value}, {machine.Passes, 0}}
+}
+
+// keeps is the part that a level still has of what was touched so many bytes ago.
+func (l *level) keeps(distance float64) float64 {
+	times, before := distance/l.bytes, l.kept[0]
+	for _, p := range l.kept {
+		if times <= p.times {
+			if p == before {
+				return p.part
+			}
+			return before.part + (p.part-before.part)*(times-before.times)/(p.times-before.times)
+		}
+		before = p
+	}
+	return before.part
+}
+
+// parts says how much of what was touched so many bytes ago each level still has: less and less of what is farther, for what programs touch again they touch in the same
+// order, so that what is asked for next is what went first.
 func parts(list []level, distance float64) []float64 {
 	out, left := make([]float64, len(list)), 1.0
 	for i, l := range list {
 		part := left
 		if i < len(list)-1 {
-			part *= min(max((beyond-distance/l.bytes)/(beyond-1), 0), 1)
+			part *= l.keeps(distance)
 		}
 		out[i] = part
 		left -= part

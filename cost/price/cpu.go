@@ -112,17 +112,24 @@ func (x *pricing) compute() ([]step, error) {
 			steps = slices.Insert(steps, 1, one.times(1-2/sweeps))
 		}
 		return steps, err
-	case x.inPlace(): // what tiles read there, they wait for
+	case x.waits() > 0:
 		return []step{{}, one}, err
 	}
 	return []step{one}, err
 }
 
-// inPlace says whether the tiles of a product read their columns where these are, in no panels. Those of one row use each once, one behind the other, and wait for none.
-func (x *pricing) inPlace() bool {
+// waits is the part of their travel that the tiles of a product wait for, where they read columns in place, in no panels, and sums are in parts, of which each begins with columns that
+// are elsewhere. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none.
+func (x *pricing) waits() float64 {
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	return ok && x.kind.Has(schedule.Thread) && x.algorithm() == schedule.Contraction && c.Window == nil && !c.RightConstant && c.Row.Extent > 1 &&
-		!slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == x.analysis.Kernel.Operands[c.Right].Name })
+	if !ok || !x.kind.Has(schedule.Thread) || x.algorithm() != schedule.Contraction || c.Window != nil || c.RightConstant || c.Row.Extent == 1 || x.more(c) == 0 ||
+		slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == x.analysis.Kernel.Operands[c.Right].Name }) {
+		return 0
+	}
+	if tiles := x.stages[0].Tile(schedule.RoleM); len(tiles) > 0 && c.Row.Extent <= tiles[len(tiles)-1] {
+		return 0.5
+	}
+	return 1
 }
 
 // times gives a part of what a step does.
@@ -167,6 +174,7 @@ func (x *pricing) once() (step, error) {
 		work.add(2*c.Products, row, of)
 	case schedule.Contraction, schedule.Transformed:
 		work.add(2*c.Products*x.padding(), rowProducts, x.work.Type)
+		x.parts(&work)
 		x.pack(&work)
 	case schedule.Rows, schedule.Reduction, schedule.Scan:
 		vector += 2 * c.Products
@@ -286,12 +294,16 @@ func reductions(s schedule.Statement) (n int) {
 }
 
 // sweeps is how often a kernel goes over its rows: for each reduction along them, and for each result.
-func (x *pricing) sweeps() (n int) {
+func (x *pricing) sweeps() int {
 	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)
 	if !ok {
 		return 0
 	}
-	for _, s := range x.analysis.Kernel.Statements {
+	return sweepsOf(x.analysis.Kernel, r)
+}
+
+func sweepsOf(k *schedule.Kernel, r *nest.Rows) (n int) {
+	for _, s := range k.Statements {
 		if n += reductions(s); s.Store >= 0 && slices.Contains(s.Over, int64(r.Lane.Inner())) {
 			n++
 		}
@@ -308,6 +320,32 @@ func (x *pricing) padding() float64 {
 	}
 	lanes := tiles[len(tiles)-1]
 	return float64((c.Col.Extent+lanes-1)/lanes*lanes) / float64(max(1, c.Col.Extent))
+}
+
+// more is in how many parts more than one the sums of a product are.
+func (x *pricing) more(c *nest.Contraction) int64 {
+	tiles, sum := x.stages[0].Tile(schedule.RoleK), int64(1)
+	if c.Window != nil || len(tiles) == 0 || tiles[len(tiles)-1] <= 0 {
+		return 0
+	}
+	for _, d := range c.Reduction {
+		sum *= d.Extent
+	}
+	return (sum - 1) / tiles[len(tiles)-1]
+}
+
+// parts adds the time of taking the results of a product up again, from and to the first cache, for each part of its sums but the first.
+func (x *pricing) parts(a *adding) {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	if !ok || len(x.device.Caches) == 0 || !x.kind.Has(schedule.Thread) || x.more(c) == 0 {
+		return
+	}
+	results := c.Row.Extent * c.Col.Extent
+	for _, d := range c.Batch {
+		results *= d.Extent
+	}
+	l, bytes := levels(x.device, x.units)[0], float64(x.more(c)*results*int64(arithmetic(x.work.Type).Size()))*x.padding()
+	a.terms = append(a.terms, Term{"sums in parts in " + l.name, l.over(bytes, bytes)})
 }
 
 // pack adds the time of copying operands into panels: elements that are neighbours go as vectors, which takes two operations of them, those two apart are shuffled

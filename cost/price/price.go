@@ -55,6 +55,7 @@ type Kernel struct {
 type Settings struct {
 	Units   int64                            // that programs use at most; 0 is all
 	Targets map[schedule.DeviceType][]Target // whose configs kernels have, for each kind of device
+	Copies  map[ir.NodeID]ir.NodeID          // the device that makes a transfer itself; others go on beside what devices do, and leave their caches as they are
 }
 
 // Target is a name that configs have, and the bytes of a vector of the processors that it is for: 0 if they are not known.
@@ -66,41 +67,105 @@ type Target struct {
 // Program gives what each kernel of a graph takes on the devices of a machine, in the order in which they run. A graph that is no verified
 // schedule is none.
 func Program(g *ir.Graph, m *machine.Machine, s Settings) ([]Kernel, error) {
+	all, err := Of(g, m, s)
+	return all.Kernels, err
+}
+
+// Steps are the kernels of a schedule in the order in which they run, and the transfers that devices make themselves.
+type Steps struct {
+	Kernels []Kernel
+	Copies  map[ir.NodeID]Copy
+}
+
+// Of gives what each kernel takes, and each transfer that a device makes itself: what reading it and writing it takes, from and to where the device's caches have it.
+func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 	order, err := schedule.Order(g)
 	if err != nil {
-		return nil, err
+		return all, err
 	}
+	list, byDevice := worksOf(g, order, s.Copies)
+	buffers, histories := whole.Buffers(g), map[ir.NodeID]*history{}
+	for d, of := range byDevice { // each has caches of its own
+		histories[d] = replay(of, buffers)
+	}
+	all.Copies = map[ir.NodeID]Copy{}
+	for _, x := range list {
+		h := histories[x.device]
+		if _, ok := x.node.Body.(*schedule.Kernel); ok {
+			k, err := one(g, x, m, s, h)
+			if err != nil {
+				return all, err
+			}
+			all.Kernels = append(all.Kernels, k)
+		} else if all.Copies[x.node.ID], err = carried(g, x, m, h); err != nil {
+			return all, err
+		}
+		h.touch(x.work)
+	}
+	return all, nil
+}
+
+// done is a step that a device carries out.
+type done struct {
+	node   *ir.Node
+	device ir.NodeID
+	work   *work.Work
+	code   float64 // bytes of its instructions, about
+}
+
+// worksOf gives the steps that devices carry out, in order, and of each device what it does.
+func worksOf(g *ir.Graph, order []ir.NodeID, copies map[ir.NodeID]ir.NodeID) (list []done, byDevice map[ir.NodeID][]done) {
 	buffers := whole.Buffers(g)
-	var works []*work.Work
-	var kernels []*ir.Node
+	byDevice = map[ir.NodeID][]done{}
 	for _, id := range order {
-		n := g.Node(id)
-		if k, ok := n.Body.(*schedule.Kernel); ok {
-			kernels, works = append(kernels, n), append(works, work.Of(k, buffers))
+		x := done{node: g.Node(id)}
+		switch b := x.node.Body.(type) {
+		case *schedule.Kernel:
+			x.device, x.work, x.code = b.Device, work.Of(b, buffers), codeOf(b, buffers)
+		case *schedule.Transfer:
+			d, ok := copies[id]
+			if !ok {
+				continue
+			}
+			x.device, x.work = d, ofTransfer(b, buffers)
+		default:
+			continue
 		}
+		list, byDevice[x.device] = append(list, x), append(byDevice[x.device], x)
 	}
-	byDevice := map[ir.NodeID][]*work.Work{} // each has caches of its own
-	for i, n := range kernels {
-		d := n.Body.(*schedule.Kernel).Device
-		byDevice[d] = append(byDevice[d], works[i])
+	return list, byDevice
+}
+
+// ofTransfer counts what a transfer takes: it reads a box of one buffer, and writes as much of another.
+func ofTransfer(t *schedule.Transfer, buffers map[ir.NodeID]*schedule.Buffer) *work.Work {
+	from := buffers[t.From]
+	box := t.Box(from)
+	n, _ := box.BigSize().Float64()
+	bytes := n * float64(from.Type().Size())
+	return &work.Work{Type: from.Type(), Touches: []work.Touch{{Operand: 0, Buffer: t.From, Bytes: bytes, Box: box}, {Operand: 1, Buffer: t.To, Write: true, Bytes: bytes, Box: box}}}
+}
+
+// Copy is what a transfer takes that a device makes itself. The times of its terms add up to its time.
+type Copy struct {
+	Time  Interval
+	Terms []Term
+}
+
+// carried prices a transfer by the caches of the device that makes it.
+func carried(g *ir.Graph, s done, m *machine.Machine, h *history) (c Copy, err error) {
+	d, err := m.Device("", g.Node(s.device).Body.(*schedule.Device).Type.String())
+	if err != nil {
+		return c, err
 	}
-	histories := map[ir.NodeID]*history{}
-	for d, list := range byDevice {
-		histories[d] = replay(list, buffers)
-	}
-	out := make([]Kernel, len(kernels))
-	for i, n := range kernels {
-		h := histories[n.Body.(*schedule.Kernel).Device]
-		if out[i], err = one(g, n, m, s, works[i], h); err != nil {
-			return nil, err
-		}
-		h.touch(works[i])
-	}
-	return out, nil
+	x := pricing{device: d, work: s.work, units: 1, even: 1}
+	c.Terms, _ = x.travel(h, false)
+	c.Time = total(c.Terms)
+	return c, nil
 }
 
 // one prices a kernel.
-func one(g *ir.Graph, n *ir.Node, m *machine.Machine, s Settings, w *work.Work, h *history) (Kernel, error) {
+func one(g *ir.Graph, of done, m *machine.Machine, s Settings, h *history) (Kernel, error) {
+	n, w := of.node, of.work
 	k := n.Body.(*schedule.Kernel)
 	kind := g.Node(k.Device).Body.(*schedule.Device).Type
 	d, err := m.Device("", kind.String())
@@ -110,7 +175,7 @@ func one(g *ir.Graph, n *ir.Node, m *machine.Machine, s Settings, w *work.Work, 
 	x := pricing{device: d, analysis: nest.Analyze(k, h.buffers), work: w, settings: s}
 	out := Kernel{Node: n.ID, Name: k.Name, Work: w}
 	x.choose(kind)
-	out.Form, out.Units = x.form, x.units
+	out.Form, out.Units, x.even = x.form, x.units, 1/x.uneven()
 	steps, err := x.compute()
 	if err != nil {
 		return out, err
@@ -118,6 +183,10 @@ func one(g *ir.Graph, n *ir.Node, m *machine.Machine, s Settings, w *work.Work, 
 	read, written := x.travel(h, len(steps) > 1 && x.passes())
 	steps[0][behind] = read
 	last := len(steps) - 1
+	if part := x.waits(); part > 0 && part < 1 {
+		arriving := step{behind: read}
+		steps[0], steps[last][behind] = arriving.times(part), arriving.times(1 - part)[behind]
+	}
 	steps[last][behind] = append(steps[last][behind], written...)
 	if uneven := x.uneven(); uneven > 1 {
 		for i := range steps {
@@ -125,6 +194,9 @@ func one(g *ir.Graph, n *ir.Node, m *machine.Machine, s Settings, w *work.Work, 
 		}
 	}
 	x.finish(&out, steps)
+	for _, t := range x.instructions(of.code, h) {
+		x.add(&out, t)
+	}
 	return out, nil
 }
 
@@ -139,6 +211,7 @@ type pricing struct {
 	vector   int64            // bytes of a vector; 0 if they are not known
 	form     string
 	units    int64
+	even     float64 // the part of their caches that units fill, of which those with less work leave some
 }
 
 // step is what a kernel does at a time: the terms of each resource.
@@ -250,8 +323,11 @@ const lineBytes = 64
 // lines is how many bytes travel from the nearest cache that has them, for each that is touched: whole lines for elements that are no neighbours, where
 // the lines of all lanes of a row do not stay in the first cache until their other elements are asked for. It gives the first cache that they stay in.
 func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
+	if x.algorithm() != schedule.Rows {
+		return 1, 0
+	}
 	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)
-	if !ok || x.algorithm() != schedule.Rows {
+	if !ok {
 		return 1, 0
 	}
 	for near := levels(x.device, 1); stay < len(list)-1 && float64(r.Lane.Extent*lineBytes) > near[stay].bytes; { // of each unit
@@ -269,6 +345,11 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 // and store goes already. What is written is apart if it does not travel at the same time.
 func (x *pricing) travel(h *history, apart bool) (terms, written []Term) {
 	list := levels(x.device, x.units)
+	for i := range list {
+		if list[i].own {
+			list[i].bytes *= max(x.even, 1/float64(x.units))
+		}
+	}
 	type traffic struct{ read, written float64 }
 	all := make([]traffic, len(list))
 	add := func(i int, bytes float64, write bool) {

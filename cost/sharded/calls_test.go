@@ -59,7 +59,7 @@ func placed(t *testing.T, tensors string, change func(g *ir.Graph, c *calls.Coll
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Placed(m, g, list, list, 0)
+	out, err := Placed(m, g, price.Steps{Kernels: list}, price.Steps{Kernels: list}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

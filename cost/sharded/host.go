@@ -46,6 +46,7 @@ type host struct {
 	lines   *lines
 	plan    *devices.Plan
 	kernels map[ir.NodeID]timed
+	copies  [2]map[ir.NodeID]price.Copy // while the other devices do nothing, and while all work
 	groups  int
 	last    []int   // task of each group, -1 before it has one
 	done    [][]int // tasks of the steps of each device
@@ -56,12 +57,12 @@ type timed struct{ alone, together *price.Kernel }
 
 // host adds the steps of a schedule: a group of threads has the steps of its devices in the order of the schedule, copies among them, which
 // the device makes that has or wants the result, or nobody where what is sent is read in place; what another group gives has been counted by that, which arrives a latency later.
-func (b *placing) host(order []ir.NodeID, kernels map[ir.NodeID]timed, groups int, out *Report) error {
-	program, err := tensorops.ProgramOf(b.g)
+func (b *placing) host(order []ir.NodeID, kernels map[ir.NodeID]timed, copies [2]map[ir.NodeID]price.Copy, groups int, out *Report) error {
+	plan, err := planOf(b.g, order)
 	if err != nil {
 		return err
 	}
-	h := &host{to: &b.builder, lines: &b.lines, plan: devices.Of(b.g, order, program.Held()[len(program.Outputs):]), kernels: kernels, groups: groups,
+	h := &host{to: &b.builder, lines: &b.lines, plan: plan, kernels: kernels, copies: copies, groups: groups,
 		last: slices.Repeat([]int{-1}, groups), done: make([][]int, len(b.devices))}
 	for g := 1; g < groups; g++ { // the caller's thread wakes the others
 		h.last[g] = h.signal(0, g)
@@ -84,12 +85,45 @@ func (b *placing) host(order []ir.NodeID, kernels map[ir.NodeID]timed, groups in
 	return nil
 }
 
+// planOf says who carries out which step.
+func planOf(g *ir.Graph, order []ir.NodeID) (*devices.Plan, error) {
+	program, err := tensorops.ProgramOf(g)
+	if err != nil {
+		return nil, err
+	}
+	return devices.Of(g, order, program.Held()[len(program.Outputs):]), nil
+}
+
+// Copies gives of a schedule whose devices are threads of one host the device that makes each transfer for which there is anything to copy; none of others.
+func Copies(g *ir.Graph) (map[ir.NodeID]ir.NodeID, error) {
+	list := Hosted(g)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	order, err := schedule.Order(g)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := planOf(g, order)
+	if err != nil {
+		return nil, err
+	}
+	out := map[ir.NodeID]ir.NodeID{}
+	for i, id := range order {
+		if t, ok := g.Node(id).Body.(*schedule.Transfer); ok && !plan.Aliased(t) {
+			out[id] = list[plan.Steps[i].Device]
+		}
+	}
+	return out, nil
+}
+
 // step adds a step; of a transfer it gives what there is to say.
 func (h *host) step(i int, id ir.NodeID) (said *propagate.Transfer) {
 	s := h.plan.Steps[i]
 	t, bounds := simulate.Task{Name: h.to.g.Name(id), Device: s.Device}, price.Interval{}
 	if body, ok := h.to.g.Node(id).Body.(*schedule.Transfer); ok {
-		x := h.lines.send(id, body, &t, h.plan.Aliased(body))
+		x := h.lines.send(id, body, &t, h.plan.Aliased(body), h.copies[0][id])
+		t.Shared = h.copies[1][id].Time.Value
 		said, bounds = &x, price.Interval{Value: t.Seconds, Low: x.Ways[0].Seconds.Low, High: x.Ways[0].Seconds.High}
 	} else {
 		k := h.kernels[id]

@@ -39,8 +39,8 @@ type way struct {
 
 // Placed prices a schedule on the devices that it has, each of which is the one of its number among the machine's devices of its kind: kernels are carried out where they
 // are, a collective among devices of one kind as what it is (calls.go), and each other transfer is a flow that passes the ports between two devices. Devices that are threads
-// of one host do all of it themselves (host.go). Memory is what the schedule holds on a device. Together are the kernels while all devices work; threads are those of the program.
-func Placed(m *machine.Machine, g *ir.Graph, kernels, together []price.Kernel, threads int64) (*Report, error) {
+// of one host do all of it themselves (host.go). Memory is what the schedule holds on a device. Together are the steps while all devices work; threads are those of the program.
+func Placed(m *machine.Machine, g *ir.Graph, alone, together price.Steps, threads int64) (*Report, error) {
 	at, err := group.On(m, g)
 	if err != nil {
 		return nil, err
@@ -62,12 +62,12 @@ func Placed(m *machine.Machine, g *ir.Graph, kernels, together []price.Kernel, t
 		return nil, tooLarge(int64(len(order)))
 	}
 	times := map[ir.NodeID]timed{}
-	for i := range kernels {
-		times[kernels[i].Node] = timed{&kernels[i], &together[i]}
+	for i := range alone.Kernels {
+		times[alone.Kernels[i].Node] = timed{&alone.Kernels[i], &together.Kernels[i]}
 	}
 	if len(Hosted(g)) > 0 {
 		groups, _ := Threads(threads, len(at.Order))
-		err = b.host(order, times, groups, out)
+		err = b.host(order, times, [2]map[ir.NodeID]price.Copy{alone.Copies, together.Copies}, groups, out)
 	} else {
 		b.walk(order, times, out)
 	}
@@ -82,7 +82,7 @@ func Placed(m *machine.Machine, g *ir.Graph, kernels, together []price.Kernel, t
 	}
 	b.program.Devices, b.program.Ports = len(at.Order), len(b.lines.ports)
 	if out, err = b.report(out, b.kinds()); err == nil {
-		out.Kernels = onFirst(g, b.devices, kernels)
+		out.Kernels = onFirst(g, b.devices, alone.Kernels)
 	}
 	return out, err
 }
@@ -143,15 +143,15 @@ func (b *placing) after(id ir.NodeID) {
 // flow adds a transfer: the latency of the outermost link between two devices, and its bytes on the slowest.
 func (b *placing) flow(id ir.NodeID, t *schedule.Transfer) propagate.Transfer {
 	x := simulate.Task{Name: b.g.Name(id), Device: -1}
-	said := b.lines.send(id, t, &x, false)
+	said := b.lines.send(id, t, &x, false, price.Copy{})
 	time := said.Ways[0].Seconds
 	b.step(id, x, price.Interval{Value: time.Value, Low: time.Low, High: time.High})
 	return said
 }
 
-// send fills the task of a transfer, and gives what there is to say of it. A task of a device is a copy that it makes itself: it passes no port, and takes no latency. One that
-// is in place takes nothing.
-func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPlace bool) propagate.Transfer {
+// send fills the task of a transfer, and gives what there is to say of it. A task of a device is a copy that it makes itself: it passes no port, takes no latency, and at least what its
+// caches take for it. One that is in place takes nothing.
+func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPlace bool, own price.Copy) propagate.Transfer {
 	g := l.graph
 	from, to := g.Node(t.From).Body.(*schedule.Buffer), g.Node(t.To).Body.(*schedule.Buffer)
 	box := t.Box(from)
@@ -172,8 +172,15 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 			x.Ports = append(x.Ports, l.port(way{p, i >= len(out) && p.Link.Each != machine.EachLocality}))
 		}
 	}
+	terms := []propagate.Term{{What: fmt.Sprintf("%.0f bytes", bytes), Seconds: travel.Value}}
 	if x.Device >= 0 {
 		latency = machine.Figure{}
+		if !inPlace && own.Time.Value > travel.Value {
+			travel, terms = own.Time, nil
+			for _, o := range own.Terms {
+				terms = append(terms, propagate.Term{What: "to and from " + o.What, Seconds: o.Time.Value})
+			}
+		}
 	}
 	x.Latency, x.Seconds = latency.Value, travel.Value
 	if !inPlace {
@@ -191,7 +198,7 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 		way.Terms = append(way.Terms, propagate.Term{What: "latency of the link", Seconds: x.Latency})
 		fallthrough
 	default:
-		way.Terms = append(way.Terms, propagate.Term{What: fmt.Sprintf("%.0f bytes", bytes), Seconds: x.Seconds})
+		way.Terms = append(way.Terms, terms...)
 	}
 	said.Ways = []propagate.Way{way}
 	return said

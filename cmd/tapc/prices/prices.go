@@ -89,16 +89,19 @@ func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (Mesh, error) 
 		}
 		threads = cmp.Or(threads, d.Units*int64(len(list)))
 		_, s.Units = sharded.Threads(threads, len(list))
+		if s.Copies, err = sharded.Copies(g); err != nil {
+			return Mesh{}, err
+		}
 	}
-	kernels, err := price.Program(g, m, s)
+	alone, err := price.Of(g, m, s)
 	if err != nil {
 		return Mesh{}, err
 	}
-	together, err := price.Program(g, m.Together(), s)
+	together, err := price.Of(g, m.Together(), s)
 	if err != nil {
 		return Mesh{}, err
 	}
-	report, err := sharded.Placed(m, g, kernels, together, threads)
+	report, err := sharded.Placed(m, g, alone, together, threads)
 	return Mesh{report}, err
 }
 

@@ -5,11 +5,12 @@
 //
 // Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
 // instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
-// With -dir programs, the measured machine and times stay in that folder, and what is there is not made again; -build ends when programs are, and -rounds 0 prices programs
-// again beside the times that are there.
+// With -dir programs, the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
+// again beside the machine and the times that are there.
 //
-// Programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it prints how far the even
-// and the odd rounds are apart: no price can be held to less.
+// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it
+// prints how far the even and the odd rounds are apart: no price can be held to less. Times before or behind which cores were not as far from each other as they mostly were are left out,
+// and made up for by more rounds: a virtual machine whose cores are moved is another one.
 package main
 
 import (
@@ -87,16 +88,19 @@ func (s *settings) run(ctx context.Context) error {
 	if err != nil || s.build {
 		return err
 	}
-	if err := s.calibrate(ctx); err != nil {
+	s.machines = [2]string{filepath.Join(s.dir, "machine.yaml"), filepath.Join(s.dir, "machine2.yaml")}
+	if s.rounds == 0 {
+		err = s.read(list)
+	} else {
+		err = s.measure(ctx, list)
+	}
+	if err != nil {
 		return err
 	}
 	for i := range list {
 		if err := s.price(ctx, &list[i]); err != nil {
 			return err
 		}
-	}
-	if err := s.measure(ctx, list); err != nil {
-		return err
 	}
 	if s.plans {
 		printPlans(list)
@@ -106,18 +110,18 @@ func (s *settings) run(ctx context.Context) error {
 	return nil
 }
 
-// calibrate measures the machine, if the folder has no files of it.
-func (s *settings) calibrate(ctx context.Context) error {
-	s.machines = [2]string{filepath.Join(s.dir, "machine.yaml"), filepath.Join(s.dir, "machine2.yaml")}
-	if _, err := os.Stat(s.machines[1]); err == nil {
-		return nil
+// probes builds what the machine is measured by.
+func (s *settings) probes(ctx context.Context) (*calibrate.Run, error) {
+	dir := filepath.Join(s.dir, "probes")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
 	}
-	dir, err := os.MkdirTemp(s.dir, "probes-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	one, two, err := calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: s.tapc, Devices: 2})
+	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2})
+}
+
+// save writes the files of the machine.
+func (s *settings) save(run *calibrate.Run) error {
+	one, two, err := run.Conclude()
 	if err != nil {
 		return err
 	}
@@ -215,31 +219,80 @@ const (
 	together = 120 * time.Millisecond
 )
 
-// measure runs the programs in turns, and leaves the times of each in the folder; without rounds it reads those that are there.
+// moreRounds is how many times as many rounds there are at most as are asked for, where times are left out.
+const moreRounds = 2
+
+// measure runs the probes and the programs in turns, and leaves the times of each in the folder.
 func (s *settings) measure(ctx context.Context, list []result) error {
-	if s.rounds == 0 {
-		return s.read(list)
+	run, err := s.probes(ctx)
+	if err != nil {
+		return err
 	}
-	for range s.rounds {
-		for i := range list {
-			r := &list[i]
-			t, err := calibrate.Time(ctx, r.program, calibrate.Runs(r.predicted, s.threads, perRun, together), s.threads)
-			if err != nil {
-				return err
-			}
-			r.times = append(r.times, t)
+	usual := func() float64 { return calibrate.Median(run.Hops()) }
+	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual()) < s.rounds; round++ {
+		if err := run.Round(ctx); err != nil {
+			return err
 		}
-	}
-	for i := range list {
-		text, err := json.Marshal(list[i].times)
-		if err == nil {
-			err = os.WriteFile(s.timesOf(&list[i]), text, 0o666)
+		hop, err := run.Hop(ctx)
+		for i := 0; i < len(list) && err == nil; i++ {
+			hop, err = list[i].run(ctx, run, s.threads, hop)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	if err := s.save(run); err != nil {
+		return err
+	}
+	all, left := 0, 0
+	for i := range list {
+		r := &list[i]
+		n := len(r.times)
+		if r.keep(usual()); len(r.times) < 2 {
+			return fmt.Errorf("the cores were moved: only %d of %d times of %s are of one machine", len(r.times), n, r.name)
+		}
+		all, left = all+n, left+n-len(r.times)
+		text, err := json.Marshal(r.times)
+		if err == nil {
+			err = os.WriteFile(s.timesOf(r), text, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%d of %d times are left out: the cores were otherwise apart\n", left, all)
 	return nil
+}
+
+// run runs a program for a round, the first time to know its time, too. It gives how far cores are apart behind it, as they were before.
+func (r *result) run(ctx context.Context, run *calibrate.Run, threads int64, hop float64) (float64, error) {
+	known := 0.0
+	if len(r.times) > 0 {
+		known = r.best()
+	} else {
+		var err error
+		if known, err = calibrate.Time(ctx, r.program, 10, threads); err != nil {
+			return 0, err
+		}
+	}
+	t, err := calibrate.Time(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
+	if err != nil {
+		return 0, err
+	}
+	after, err := run.Hop(ctx)
+	r.times, r.hops = append(r.times, t), append(r.hops, [2]float64{hop, after})
+	return after, err
+}
+
+// fewest is how many times that count the program has that has fewest, where cores usually are so far apart.
+func fewest(list []result, usual float64) int {
+	least := len(list[0].times)
+	for i := range list {
+		r := list[i]
+		r.keep(usual)
+		least = min(least, len(r.times))
+	}
+	return least
 }
 
 // timesOf is the file of a program's times.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"tensortapestry.org/tapc/cost/calibrate"
 )
 
 // result is a program with its price and its times, in seconds.
@@ -16,12 +18,24 @@ type result struct {
 	devices       int      // 2, or 0 of a program on one
 	predicted     float64
 	times         []float64
+	hops          [][2]float64 // how far cores were apart before and behind each
 }
 
 // groups are what sorts of programs there are.
 var groups = []string{"small", "cut", "example", "network", "mesh", "spread"}
 
 func (r *result) best() float64 { return slices.Min(r.times) }
+
+// keep leaves the times before and behind which cores were as far apart as usual.
+func (r *result) keep(usual float64) {
+	var kept []float64
+	for i, t := range r.times {
+		if h := r.hops[i]; !calibrate.Moved(h[0], usual) && !calibrate.Moved(h[1], usual) {
+			kept = append(kept, t)
+		}
+	}
+	r.times = kept
+}
 
 // factor is how many times larger the price is than the time.
 func (r *result) factor() float64 { return r.predicted / r.best() }
@@ -47,22 +61,49 @@ func mean(list []result, factor func(*result) float64) float64 {
 	return math.Exp(sum / float64(len(list)))
 }
 
-// tau is Kendall's: of all pairs, by how many more the price orders as the time does than the other way. Apart are pairs whose times are more than 5 % apart, and wrong those of them
-// that the price orders the other way.
-func tau(list []result) (tau float64, apart, wrong int) {
-	agree, pairs := 0, 0
+// order is how prices order programs: of so many pairs, by how many more as the times do than the other way, and how many are not as the times are: the price may be the same for both.
+type order struct{ pairs, agree, wrong int }
+
+func (o *order) add(a, b int) {
+	o.pairs, o.agree = o.pairs+1, o.agree+a*b
+	if a != b {
+		o.wrong++
+	}
+}
+
+// tau is Kendall's.
+func (o order) tau() float64 { return float64(o.agree) / float64(max(o.pairs, 1)) }
+
+// orders are those of all pairs; of those whose times are more than 5 % apart; and of those that are farther apart than the halves of the rounds are, of both together: of others
+// nobody knows which is the faster.
+type orders struct{ all, apart, sure order }
+
+func ordersOf(list []result) (o orders) {
 	for i := range list {
 		for j := range i {
-			a, b := cmp.Compare(list[i].predicted, list[j].predicted), cmp.Compare(list[i].best(), list[j].best())
-			agree, pairs = agree+a*b, pairs+1
-			if off(list[i].best()/list[j].best()) > 1.05 {
-				if apart++; a != b {
-					wrong++
-				}
+			x, y := &list[i], &list[j]
+			a, b, factor := cmp.Compare(x.predicted, y.predicted), cmp.Compare(x.best(), y.best()), off(x.best()/y.best())
+			o.all.add(a, b)
+			if factor > 1.05 {
+				o.apart.add(a, b)
+			}
+			if factor > off(x.halves())*off(y.halves()) {
+				o.sure.add(a, b)
 			}
 		}
 	}
-	return float64(agree) / float64(max(pairs, 1)), apart, wrong
+	return o
+}
+
+// plus adds the pairs of other programs.
+func (o orders) plus(p orders) orders {
+	sum := func(a, b order) order { return order{a.pairs + b.pairs, a.agree + b.agree, a.wrong + b.wrong} }
+	return orders{sum(o.all, p.all), sum(o.apart, p.apart), sum(o.sure, p.sure)}
+}
+
+func (o orders) String() string {
+	return fmt.Sprintf("Kendall's tau %.3f of %d pairs, %.3f of the %d that are farther apart than the halves of their rounds; of %d more than 5 %% apart %d not in order",
+		o.all.tau(), o.all.pairs, o.sure.tau(), o.sure.pairs, o.apart.pairs, o.apart.wrong)
 }
 
 // printPlans writes a table for each graph, the fastest plan first, with what is to be said of the order.
@@ -73,7 +114,7 @@ func printPlans(list []result) {
 			graphs = append(graphs, r.graph)
 		}
 	}
-	sum, apart, wrong, lost := 0.0, 0, 0, 1.0
+	sum, lost := orders{}, 1.0
 	for _, g := range graphs {
 		of := slices.DeleteFunc(slices.Clone(list), func(r result) bool { return r.graph != g })
 		slices.SortFunc(of, func(a, b result) int { return cmp.Compare(a.best(), b.best()) })
@@ -83,15 +124,23 @@ func printPlans(list []result) {
 			r := &of[i]
 			fmt.Printf("%-34s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.best(), 1e6*r.predicted, r.factor(), off(r.halves()))
 		}
-		t, a, w := tau(of)
+		o := ordersOf(of)
 		loss := first.best() / of[0].best()
-		fmt.Printf("%d plans: Kendall's tau %.3f; of %d pairs more than 5 %% apart %d the other way; the plan that the price puts first takes %.2f of the fastest's time\n\n", len(of), t, a, w, loss)
-		sum, apart, wrong, lost = sum+t, apart+a, wrong+w, max(lost, loss)
+		fmt.Printf("%d plans: %v; the plan that the price puts first takes %.2f of the fastest's time\n\n", len(of), o, loss)
+		sum, lost = sum.plus(o), max(lost, loss)
 	}
-	t, _, _ := tau(list)
-	fmt.Printf("%d graphs, %d plans: Kendall's tau %.3f in the mean, %.3f of all; of %d pairs of one graph more than 5 %% apart %d the other way; the first by price at most %.2f of the fastest\n",
-		len(graphs), len(list), sum/float64(len(graphs)), t, apart, wrong, lost)
-	fmt.Printf("off by %.3f (geometric mean); %s; halves of the rounds are off by %.3f\n", mean(list, (*result).factor), within(list), mean(list, (*result).halves))
+	fmt.Printf("%d graphs, %d plans, pairs of one graph: %v; the first by price at most %.2f of the fastest\n", len(graphs), len(list), sum, lost)
+	slices.SortFunc(list, func(a, b result) int { return cmp.Compare(off(b.factor()), off(a.factor())) })
+	fmt.Printf("off by %.3f (geometric mean), at most %.2f; %s; halves of the rounds are off by %.3f, at most %.2f\n",
+		mean(list, (*result).factor), off(list[0].factor()), within(list), mean(list, (*result).halves), most(list))
+}
+
+// most is how far the halves of the rounds of a program are off at most.
+func most(list []result) (n float64) {
+	for i := range list {
+		n = max(n, off(list[i].halves()))
+	}
+	return n
 }
 
 // print writes a table, the programs whose prices are farthest off first, and what is to be said of all.
@@ -110,9 +159,8 @@ func print(list []result) {
 		}
 	}
 	fmt.Println(within(list))
-	t, _, _ := tau(list)
-	fmt.Printf("%d programs: off by %.3f (geometric mean), at most %.2f; Kendall's tau %.3f; halves of the rounds are off by %.3f\n",
-		len(list), mean(list, (*result).factor), off(list[0].factor()), t, mean(list, (*result).halves))
+	fmt.Printf("%d programs: off by %.3f (geometric mean), at most %.2f; %v; halves of the rounds are off by %.3f, at most %.2f\n",
+		len(list), mean(list, (*result).factor), off(list[0].factor()), ordersOf(list), mean(list, (*result).halves), most(list))
 }
 
 // within says how many prices are near their times.

@@ -8,12 +8,13 @@ import (
 // TestFigures: of two programs, one at twice its time and one at half of it, in the right order.
 func TestFigures(t *testing.T) {
 	list := []result{{name: "a", predicted: 2, times: []float64{1, 1.1}}, {name: "b", predicted: 5, times: []float64{12, 10}}}
-	order, apart, wrong := tau(list)
+	o := ordersOf(list)
 	for what, x := range map[string][2]float64{
 		"mean":   {mean(list, (*result).factor), 2},
-		"tau":    {order, 1},
-		"apart":  {float64(apart), 1},
-		"wrong":  {float64(wrong), 0},
+		"tau":    {o.all.tau(), 1},
+		"sure":   {o.sure.tau(), 1},
+		"apart":  {float64(o.apart.pairs), 1},
+		"wrong":  {float64(o.apart.wrong), 0},
 		"halves": {mean(list, (*result).halves), math.Sqrt(1.1 * 1.2)},
 	} {
 		if math.Abs(x[0]-x[1]) > 1e-9 {
@@ -21,8 +22,35 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	list[1].predicted = 1
-	if got, _, wrong := tau(list); got != -1 || wrong != 1 {
-		t.Errorf("the other order: %v, %d", got, wrong)
+	if o := ordersOf(list); o.all.tau() != -1 || o.apart.wrong != 1 {
+		t.Errorf("the other order: %+v", o)
+	}
+	list[1].predicted = 2
+	if o := ordersOf(list); o.all.tau() != 0 || o.apart.wrong != 1 {
+		t.Errorf("the same price: %+v", o)
+	}
+}
+
+// TestSure: times that are nearer than the halves of their rounds are in no order, times that are farther are.
+func TestSure(t *testing.T) {
+	near := []result{{predicted: 2, times: []float64{1, 1.1}}, {predicted: 1, times: []float64{1.2, 1.05}}}
+	if o := ordersOf(near); o.all.tau() != -1 || o.sure.pairs != 0 {
+		t.Errorf("%+v", o)
+	}
+	near[1].times = []float64{1.3, 1.31}
+	if o := ordersOf(near); o.sure.pairs != 1 || o.sure.tau() != -1 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestKept: times before or behind which cores were otherwise apart do not count.
+func TestKept(t *testing.T) {
+	r := result{times: []float64{3, 1, 2, 4}, hops: [][2]float64{{60, 61}, {60, 280}, {50, 70}, {280, 60}}}
+	if n := fewest([]result{r}, 60); n != 2 {
+		t.Errorf("%d count", n)
+	}
+	if r.keep(60); len(r.times) != 2 || r.best() != 2 {
+		t.Errorf("%v", r.times)
 	}
 }
 
