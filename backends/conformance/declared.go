@@ -10,7 +10,11 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/example"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -73,7 +77,7 @@ func batches(t *testing.T) []*batch {
 	for i, name := range kernels.Builtin().Names() {
 		d, _ := kernels.Builtin().Find(name)
 		for j, c := range d.Cases {
-			x, err := kernels.ExampleOf(d, c)
+			x, err := example.Of(d, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +90,7 @@ func batches(t *testing.T) []*batch {
 			fmt.Fprint(h, name, typ)
 			rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
 			for j := range 1 + map[bool]int{true: 5}[testkit.Full()] {
-				c, err := kernels.Sample(d, rnd, typ)
+				c, err := sample.Call(d, rnd, typ)
 				if err != nil {
 					t.Fatalf("%s of %v: %v", name, typ, err)
 				}
@@ -101,7 +105,7 @@ func batches(t *testing.T) []*batch {
 
 // typesOf chooses element types for a kernel: all of them, or float32 and two others that take turns from kernel to kernel.
 func typesOf(d *declaration.Kernel, turn int) []scalar.DType {
-	all := kernels.SampleTypes(d)
+	all := sample.Types(d)
 	if testkit.Full() || len(all) <= 3 {
 		return all
 	}
@@ -115,18 +119,18 @@ func typesOf(d *declaration.Kernel, turn int) []scalar.DType {
 
 // add puts an operation into the batch, on tensors of its own. Inputs without data are random, selections may be a part of
 // their tensor and start anywhere, and some operations are cut into shards.
-func (b *batch) add(name string, d *declaration.Kernel, c kernels.Call, data, want [][]byte) {
+func (b *batch) add(name string, d *declaration.Kernel, c infer.Call, data, want [][]byte) {
 	next := func(list *[][]byte) (bytes []byte) {
 		if len(*list) > 0 {
 			bytes, *list = (*list)[0], (*list)[1:]
 		}
 		return bytes
 	}
-	calls.Add(b.g, name, d, c, func(label string, s kernels.Selected) ir.Selection {
+	calls.Add(b.g, name, d, c, func(label string, s infer.Selected) ir.Selection {
 		return b.input(name+"_"+label, s, next(&data))
-	}, func(label string, s kernels.Selected) ir.Selection {
+	}, func(label string, s infer.Selected) ir.Selection {
 		label = name + "_" + label
-		r := kernels.Moved(b.rnd, s.Sel.Range())
+		r := sample.Moved(b.rnd, s.Sel.Range())
 		if w := next(&want); w != nil {
 			b.want[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: w}
 		}
@@ -137,8 +141,8 @@ func (b *batch) add(name string, d *declaration.Kernel, c kernels.Call, data, wa
 }
 
 // input adds an input tensor of which a selection is the whole or a part.
-func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selection {
-	sel := kernels.Moved(b.rnd, s.Sel.Range())
+func (b *batch) input(label string, s infer.Selected, data []byte) ir.Selection {
+	sel := sample.Moved(b.rnd, s.Sel.Range())
 	whole := sel.Clone()
 	for i := range whole.Start {
 		if data == nil && b.rnd.IntN(4) == 0 {
@@ -148,7 +152,7 @@ func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selectio
 	}
 	size, _ := whole.Size()
 	if data == nil {
-		data = kernels.Values(b.rnd, s.Type, int(size))
+		data = sample.Values(b.rnd, s.Type, int(size))
 	}
 	b.inputs[label] = tensorfile.Tensor{DType: s.Type, Shape: whole.Shape(), Data: data}
 	id := b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: whole}, label).ID
@@ -156,12 +160,12 @@ func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selectio
 }
 
 // shard asks for some operations to be cut along their index.
-func (b *batch) shard(name string, d *declaration.Kernel, c kernels.Call) {
-	in, err := kernels.Bind(d, c)
+func (b *batch) shard(name string, d *declaration.Kernel, c infer.Call) {
+	in, err := bind.Instance(d, c)
 	if err != nil || b.rnd.IntN(3) > 0 {
 		return
 	}
-	if counts := in.Cut(b.rnd); counts != "" {
+	if counts := sample.Cut(in, b.rnd); counts != "" {
 		b.shards = append(b.shards, name+"="+counts)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // ownScale says how each output of an instance is compared: those that are not loose, element by element.
-func ownScale(in *kernels.Instance) map[int]certainty {
+func ownScale(in *instance.Instance) map[int]certainty {
 	out := map[int]certainty{}
 	known := make([]certainty, len(in.Statements))
 	for i, s := range in.Statements {
@@ -33,7 +34,7 @@ func ownScale(in *kernels.Instance) map[int]certainty {
 	return out
 }
 
-func certaintyOf(in *kernels.Instance, e *scalar.Expr, locals []certainty) certainty {
+func certaintyOf(in *instance.Instance, e *scalar.Expr, locals []certainty) certainty {
 	if e.Op == scalar.Local {
 		return locals[e.Ref]
 	}
@@ -76,7 +77,7 @@ func certaintyOf(in *kernels.Instance, e *scalar.Expr, locals []certainty) certa
 }
 
 // product says whether a compiler may see a product in an expression, through what only changes its sign or chooses.
-func product(in *kernels.Instance, e *scalar.Expr) bool {
+func product(in *instance.Instance, e *scalar.Expr) bool {
 	switch e.Op {
 	case scalar.Mul:
 		return true
@@ -90,7 +91,7 @@ func product(in *kernels.Instance, e *scalar.Expr) bool {
 
 // growing finds the outputs that are sums of products of operands and of nothing that takes away: for operands without signs their cells
 // are the sums of the magnitudes that are added up.
-func growing(in *kernels.Instance) map[int]bool {
+func growing(in *instance.Instance) map[int]bool {
 	out := map[int]bool{}
 	known := make([]bool, len(in.Statements))
 	for i, s := range in.Statements {

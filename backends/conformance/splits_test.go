@@ -14,7 +14,11 @@ import (
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -40,11 +44,11 @@ func TestSplitsKeepValues(t *testing.T) {
 		seed.Write([]byte(name)) // what is drawn for a kernel does not depend on the others
 		rnd := rand.New(rand.NewPCG(17, seed.Sum64()))
 		for _, dtype := range slices.Repeat([]scalar.DType{scalar.Float32, scalar.Float32, scalar.UInt8, scalar.Float32, scalar.Int32, scalar.Float16, scalar.Bool, scalar.Float64}, 5) {
-			c, err := kernels.SampleOf(d, rnd, dtype, kernels.Material{Sizes: []int64{2, 3, 5, 1, 7, 0}})
+			c, err := sample.CallOf(d, rnd, dtype, sample.Material{Sizes: []int64{2, 3, 5, 1, 7, 0}})
 			if err != nil || c == nil || len(d.Types) > 0 && !d.Types[0].Allows(dtype) && dtype != scalar.Float32 {
 				continue
 			}
-			in, err := kernels.Bind(d, *c)
+			in, err := bind.Instance(d, *c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +82,7 @@ func TestSplitsKeepValues(t *testing.T) {
 }
 
 // splitCall cuts a call, without a permission where none is needed, notes the rules that are applied, and compares its values; why says why it is refused.
-func splitCall(t *testing.T, rnd *rand.Rand, d *declaration.Kernel, c *kernels.Call, in *kernels.Instance, applied map[string]bool, by split.Cut) (why string) {
+func splitCall(t *testing.T, rnd *rand.Rand, d *declaration.Kernel, c *infer.Call, in *instance.Instance, applied map[string]bool, by split.Cut) (why string) {
 	t.Helper()
 	whole, inputs := callGraph(rnd, d, c)
 	var parts *ir.Graph
@@ -119,7 +123,7 @@ func splitCall(t *testing.T, rnd *rand.Rand, d *declaration.Kernel, c *kernels.C
 		t.Fatalf("%s by %v: %v", d.Name, by, err)
 	}
 	terms := 0.0
-	for _, x := range termsOf(in, func(o kernels.Operand) float64 { return magnitude(inputs[fmt.Sprintf("%s%d", o.Port, o.Entry)]) }) {
+	for _, x := range termsOf(in, func(o instance.Operand) float64 { return magnitude(inputs[fmt.Sprintf("%s%d", o.Port, o.Entry)]) }) {
 		terms = max(terms, x)
 	}
 	for name := range want {
@@ -131,9 +135,9 @@ func splitCall(t *testing.T, rnd *rand.Rand, d *declaration.Kernel, c *kernels.C
 }
 
 // callGraph makes a graph of a call, whose operation has the label op, and random inputs.
-func callGraph(rnd *rand.Rand, d *declaration.Kernel, c *kernels.Call) (*ir.Graph, map[string]tensorfile.Tensor) {
+func callGraph(rnd *rand.Rand, d *declaration.Kernel, c *infer.Call) (*ir.Graph, map[string]tensorfile.Tensor) {
 	g, inputs := ir.New(), map[string]tensorfile.Tensor{}
-	side := func(ports []kernels.PortSel, given bool) ir.Ports {
+	side := func(ports []infer.Port, given bool) ir.Ports {
 		var list []ir.Port
 		for _, p := range ports {
 			port := ir.Port{Name: p.Name}

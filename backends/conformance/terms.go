@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/reference"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -53,7 +55,7 @@ func withoutZeroSigns(x tensorfile.Tensor) tensorfile.Tensor {
 }
 
 // extreme says whether a value is chosen from the greatest or least of several.
-func extreme(in *kernels.Instance, e *scalar.Expr) bool {
+func extreme(in *instance.Instance, e *scalar.Expr) bool {
 	return e.Any(func(e *scalar.Expr) bool {
 		return e.Op == scalar.Reduce && (e.Monoid == scalar.Max || e.Monoid == scalar.Min) || e.Op == scalar.Local && extreme(in, in.Statements[e.Ref].Value)
 	})
@@ -61,12 +63,12 @@ func extreme(in *kernels.Instance, e *scalar.Expr) bool {
 
 // judge notes how the outputs of an operation of the batch are compared: what is computed element by element by units in the last
 // place of each, sums by the terms that each cell adds up or, where it does more with them, by a bound of these; they may cancel.
-func (b *batch) judge(name string, d *declaration.Kernel, c kernels.Call) {
-	in, err := kernels.Bind(d, c)
+func (b *batch) judge(name string, d *declaration.Kernel, c infer.Call) {
+	in, err := bind.Instance(d, c)
 	if err != nil {
 		return
 	}
-	terms := termsOf(in, func(o kernels.Operand) float64 {
+	terms := termsOf(in, func(o instance.Operand) float64 {
 		return magnitude(b.inputs[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)])
 	})
 	own, grows := ownScale(in), growing(in)
@@ -95,7 +97,7 @@ func magnitude(x tensorfile.Tensor) float64 {
 
 // termsOf bounds the terms of the sums that an instance stores, by operand, from the magnitudes of its operands. Only sums of floats
 // have a bound, of terms that are made of operands by multiplying, adding and choosing, and their tanh.
-func termsOf(in *kernels.Instance, of func(o kernels.Operand) float64) map[int]float64 {
+func termsOf(in *instance.Instance, of func(o instance.Operand) float64) map[int]float64 {
 	out := map[int]float64{}
 	bounds := make([]float64, len(in.Statements))
 	adds := make([]bool, len(in.Statements))
@@ -112,8 +114,8 @@ func termsOf(in *kernels.Instance, of func(o kernels.Operand) float64) map[int]f
 
 // bounder bounds expressions; sum says that it has come by a sum.
 type bounder struct {
-	in     *kernels.Instance
-	of     func(o kernels.Operand) float64
+	in     *instance.Instance
+	of     func(o instance.Operand) float64
 	bounds []float64
 	adds   []bool
 	sum    bool

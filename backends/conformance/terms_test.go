@@ -7,6 +7,9 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -20,18 +23,18 @@ func TestTermsOf(t *testing.T) {
 		}
 		found := false
 		for seed := range uint64(20) {
-			c, err := kernels.Sample(d, rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
+			c, err := sample.Call(d, rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c == nil || name == "einsum" && len(c.Inputs[0].Sel) != 2 {
 				continue
 			}
-			in, err := kernels.Bind(d, *c)
+			in, err := bind.Instance(d, *c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			terms := termsOf(in, func(kernels.Operand) float64 { return 3 })
+			terms := termsOf(in, func(instance.Operand) float64 { return 3 })
 			for _, got := range terms {
 				if got == 0 {
 					continue // nothing is added up
@@ -75,14 +78,14 @@ func TestOwnScale(t *testing.T) {
 			t.Fatal(name)
 		}
 		for seed := range uint64(20) {
-			c, err := kernels.Sample(d, rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
+			c, err := sample.Call(d, rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c == nil {
 				continue
 			}
-			in, err := kernels.Bind(d, *c)
+			in, err := bind.Instance(d, *c)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,8 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -22,15 +24,15 @@ func TestWindowsAreCut(t *testing.T) {
 		name := []string{"conv", "conv_integer", "max_pool", "sum_pool", "average_pool", "lp_pool"}[rnd.IntN(6)]
 		c, w := windowCall(rnd, name)
 		d, _ := lib.Find(name)
-		shapes, types, err := kernels.Infer(d, *c)
+		shapes, types, err := infer.Outputs(d, *c)
 		if err != nil || !w.reads(0, shapes[0][2]) || !w.reads(1, shapes[0][3]) {
 			continue // of windows that have no cell of the image at all no kernel reads anything
 		}
-		c.Outputs = []kernels.PortSel{{Name: d.Operands[len(d.Operands)-1].Name(), Sel: []kernels.Selected{{Sel: ir.Select(0, zspace.MustShape(shapes[0]...)), Type: types[0]}}}}
+		c.Outputs = []infer.Port{{Name: d.Operands[len(d.Operands)-1].Name(), Sel: []infer.Selected{{Sel: ir.Select(0, zspace.MustShape(shapes[0]...)), Type: types[0]}}}}
 		if name == "max_pool" {
 			c.Outputs[0].Name = "Y"
 		}
-		in, err := kernels.Bind(d, *c)
+		in, err := bind.Instance(d, *c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,12 +80,12 @@ func (w *windows) reads(d int, out int64) bool {
 }
 
 // windowCall makes a call on an image with random windows.
-func windowCall(rnd *rand.Rand, name string) (*kernels.Call, *windows) {
+func windowCall(rnd *rand.Rand, name string) (*infer.Call, *windows) {
 	two := func(least, below int64) []int64 {
 		return []int64{least + rnd.Int64N(below-least), least + rnd.Int64N(below-least)}
 	}
-	box := func(t scalar.DType, shape ...int64) kernels.Selected {
-		return kernels.Selected{Sel: ir.Select(0, zspace.MustShape(shape...)), Type: t}
+	box := func(t scalar.DType, shape ...int64) infer.Selected {
+		return infer.Selected{Sel: ir.Select(0, zspace.MustShape(shape...)), Type: t}
 	}
 	w := &windows{two(1, 7), two(1, 5), two(1, 4), two(1, 3), two(0, 4), two(0, 4)}
 	params := ir.Attrs{}.With("strides", ir.IntsAttr(w.strides...)).With("dilations", ir.IntsAttr(w.dilations...)).
@@ -92,9 +94,9 @@ func windowCall(rnd *rand.Rand, name string) (*kernels.Call, *windows) {
 	if name == "conv_integer" {
 		t = scalar.UInt8
 	}
-	c := &kernels.Call{Inputs: []kernels.PortSel{{Name: "X", Sel: []kernels.Selected{box(t, 2, 2, w.image[0], w.image[1])}}}}
+	c := &infer.Call{Inputs: []infer.Port{{Name: "X", Sel: []infer.Selected{box(t, 2, 2, w.image[0], w.image[1])}}}}
 	if name == "conv" || name == "conv_integer" {
-		c.Inputs = append([]kernels.PortSel{{Name: "W", Sel: []kernels.Selected{box(t, 3, 2, w.size[0], w.size[1])}}}, c.Inputs...)
+		c.Inputs = append([]infer.Port{{Name: "W", Sel: []infer.Selected{box(t, 3, 2, w.size[0], w.size[1])}}}, c.Inputs...)
 	} else {
 		params = params.With("kernel", ir.IntsAttr(w.size...))
 	}

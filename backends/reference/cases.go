@@ -5,7 +5,9 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/example"
 )
 
 // maxCaseWork bounds the scalar operations of a case that is checked.
@@ -14,11 +16,11 @@ const maxCaseWork = 1 << 24
 // CheckCase computes a case of a kernel's declaration and compares the results with those that it states. Cases of very much work are not
 // computed.
 func CheckCase(ctx context.Context, lib *kernels.Library, d *declaration.Kernel, c declaration.Case) error {
-	x, err := kernels.ExampleOf(d, c)
+	x, err := example.Of(d, c)
 	if err != nil {
 		return err
 	}
-	in, err := kernels.Bind(d, x.Call)
+	in, err := bind.Instance(d, x.Call)
 	if err != nil || in.Work() > maxCaseWork {
 		return err
 	}

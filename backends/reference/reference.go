@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -207,7 +208,7 @@ func (r *run) operation(id ir.NodeID, op *tensorops.Operation) error {
 }
 
 // instance runs an operation: whole, or shard by shard where it has applications.
-func (r *run) instance(id ir.NodeID, in *kernels.Instance) error {
+func (r *run) instance(id ir.NodeID, in *instance.Instance) error {
 	boxes := []zspace.Range{in.Box()}
 	if apps := r.apps[id]; len(apps) > 0 {
 		boxes = boxes[:0]

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -43,9 +44,9 @@ func (a Amount) minus(b Amount) Amount {
 type Operation struct {
 	Names []string // none of a kernel that tapc does not know
 	Box   zspace.Range
-	rank  int               // of the index
-	dims  []int             // of the instance, for each dimension of the box
-	in    *kernels.Instance // nil if tapc does not know the kernel
+	rank  int                // of the index
+	dims  []int              // of the instance, for each dimension of the box
+	in    *instance.Instance // nil if tapc does not know the kernel
 	g     *ir.Graph
 	n     *ir.Node
 	costs *tensorops.MarginalCosts
@@ -101,7 +102,7 @@ func CheckOperations(g *ir.Graph, lib *kernels.Library) (found diag.List) {
 }
 
 // order puts the dims of an instance in the order of the box.
-func (o *Operation) order(in *kernels.Instance) {
+func (o *Operation) order(in *instance.Instance) {
 	o.in = in
 	add := func(i int) {
 		d := in.Dims[i]

@@ -11,6 +11,8 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -112,7 +114,7 @@ func TestPartsAddUp(t *testing.T) {
 	compared := 0
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
-		c, err := kernels.Sample(d, rnd, scalar.Float32)
+		c, err := sample.Call(d, rnd, scalar.Float32)
 		if err != nil || c == nil {
 			continue
 		}
@@ -192,9 +194,9 @@ func apart(t *testing.T, o *Operation, low, high zspace.Range) (gap bool) {
 }
 
 // call makes a graph of one call.
-func call(d *declaration.Kernel, c *kernels.Call) (*ir.Graph, *ir.Node) {
+func call(d *declaration.Kernel, c *infer.Call) (*ir.Graph, *ir.Node) {
 	g := ir.New()
-	side := func(ports []kernels.PortSel) ir.Ports {
+	side := func(ports []infer.Port) ir.Ports {
 		var list []ir.Port
 		for _, p := range ports {
 			port := ir.Port{Name: p.Name}

@@ -9,7 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -142,7 +142,7 @@ func beside(k *schedule.Kernel, loop int) (sum Count) {
 
 // OfInstance counts what an operation takes of which so much is computed along each dim, from the declaration of its kernel: the operations, the type that most
 // compute with, and how many elements of each operand are read or written, each as often as that happens.
-func OfInstance(in *kernels.Instance, extents []int64) (sum Count, of scalar.DType, touched []float64) {
+func OfInstance(in *instance.Instance, extents []int64) (sum Count, of scalar.DType, touched []float64) {
 	c := counting{loads: make([]float64, len(in.Operands)), types: map[scalar.DType]float64{}, lane: -1}
 	for _, n := range extents {
 		c.loops = append(c.loops, float64(n))
@@ -225,7 +225,7 @@ func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
 
 // class counts one operator.
 func class(e *scalar.Expr, times float64) Count {
-	switch w := kernels.Weight(e); e.Op.Class() {
+	switch w := instance.Weight(e); e.Op.Class() {
 	case scalar.Transcendental:
 		return Count{Function: functionWeight(e.Op) * times}
 	case scalar.Division, scalar.Root:

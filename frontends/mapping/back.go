@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
@@ -343,7 +344,7 @@ type wanted struct {
 
 func (b *backer) call(decl *declaration.Kernel, o *tensorops.Operation) (*wanted, error) {
 	w := &wanted{narrow: true}
-	c := kernels.Call{Params: o.Params}
+	c := infer.Call{Params: o.Params}
 	for i := range decl.Operands {
 		operand := &decl.Operands[i]
 		list, ports := o.Inputs, &c.Inputs
@@ -354,7 +355,7 @@ func (b *backer) call(decl *declaration.Kernel, o *tensorops.Operation) (*wanted
 			if !slices.Contains(operand.Names, p.Name) {
 				continue
 			}
-			port := kernels.PortSel{Name: p.Name}
+			port := infer.Port{Name: p.Name}
 			for _, s := range p.Sel {
 				n := tensorops.TensorOf(b.g, s.Tensor)
 				if !s.Range().Equal(n.Range) {
@@ -362,7 +363,7 @@ func (b *backer) call(decl *declaration.Kernel, o *tensorops.Operation) (*wanted
 				}
 				t := b.tensor(s.Tensor)
 				w.narrow = w.narrow && t.DType != scalar.Float64 && t.DType != scalar.Complex128
-				port.Sel = append(port.Sel, kernels.Selected{Sel: s, Type: t.DType})
+				port.Sel = append(port.Sel, infer.Selected{Sel: s, Type: t.DType})
 				if operand.Out {
 					w.out, w.outAt = append(w.out, t), append(w.outAt, i)
 				} else {
@@ -473,7 +474,7 @@ func (b *backer) same(decl *declaration.Kernel, n *node, w *wanted) error {
 }
 
 func (w *wanted) sameParameters(decl *declaration.Kernel, n *node) error {
-	c := kernels.Call{Params: n.params}
+	c := infer.Call{Params: n.params}
 	var err error
 	if c.Inputs, err = ports(n.in); err == nil {
 		c.Outputs, err = ports(n.out)

@@ -78,7 +78,7 @@ func (r *Rule) checkBack(lib *kernels.Library) error {
 		}
 	}
 	for _, a := range r.Attrs {
-		if !slices.ContainsFunc(decl.Attrs, func(d declaration.Attr) bool { return d.Name == a.Name }) {
+		if _, ok := decl.Attr(a.Name); !ok {
 			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
 		}
 	}

@@ -48,7 +48,7 @@ func checkCall(c *expr.Expr, lib *kernels.Library) error {
 	variadic := slices.ContainsFunc(decl.Operands, func(o declaration.Operand) bool { return o.Out && o.Variadic })
 	seen := map[string]bool{}
 	for _, a := range c.Attrs {
-		declared := slices.ContainsFunc(decl.Attrs, func(d declaration.Attr) bool { return d.Name == a.Name })
+		_, declared := decl.Attr(a.Name)
 		if !declared && !(a.Name == resultsParam && variadic) {
 			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
 		}

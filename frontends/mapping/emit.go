@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
@@ -146,10 +147,8 @@ func place(decl *declaration.Kernel, args []expr.PortArg) ([]*declaration.Operan
 	out := make([]*declaration.Operand, len(args))
 	at := 0
 	for i, a := range args {
-		for k := range decl.Operands {
-			if o := &decl.Operands[k]; a.Port != "" && !o.Out && slices.Contains(o.Names, a.Port) {
-				out[i] = o
-			}
+		if k, ok := decl.Port(a.Port); ok && !decl.Operands[k].Out {
+			out[i] = &decl.Operands[k]
 		}
 		if a.Port == "" {
 			for at < len(decl.Operands) && decl.Operands[at].Out {
@@ -213,8 +212,8 @@ func (m *mapper) tensors(v foreign.Value, like *foreign.Tensor) ([]*foreign.Tens
 }
 
 // ports gives one side of a node as a kernel call has it.
-func ports(list []portTensors) ([]kernels.PortSel, error) {
-	out := make([]kernels.PortSel, len(list))
+func ports(list []portTensors) ([]infer.Port, error) {
+	out := make([]infer.Port, len(list))
 	for i, p := range list {
 		out[i].Name = p.port
 		for _, t := range p.tensors {
@@ -222,7 +221,7 @@ func ports(list []portTensors) ([]kernels.PortSel, error) {
 			if err != nil {
 				return nil, err
 			}
-			out[i].Sel = append(out[i].Sel, kernels.Selected{Sel: ir.Select(ir.NoNode, r), Type: t.DType})
+			out[i].Sel = append(out[i].Sel, infer.Selected{Sel: ir.Select(ir.NoNode, r), Type: t.DType})
 		}
 	}
 	return out, nil
@@ -230,7 +229,7 @@ func ports(list []portTensors) ([]kernels.PortSel, error) {
 
 // bindError turns a kernel's refusal into one of the rule.
 func bindError(err error) error {
-	var b *kernels.BindError
+	var b *infer.Error
 	if errors.As(err, &b) {
 		return &expr.Refusal{Reason: b.Error()}
 	}

@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -13,7 +14,7 @@ import (
 
 // infer finds the outputs of a node by its kernel's shape and type rules. Models use few kernels in few ways, again and again, so
 // what is found for one use is remembered for those like it.
-func (m *mapper) infer(decl *declaration.Kernel, n *node, results int) ([]kernels.PortSel, error) {
+func (m *mapper) infer(decl *declaration.Kernel, n *node, results int) ([]infer.Port, error) {
 	m.uses.key = appendCall(m.uses.key[:0], n, results)
 	if outs, known := m.uses.known[use{decl, string(m.uses.key)}]; known {
 		return outs, nil
@@ -22,10 +23,10 @@ func (m *mapper) infer(decl *declaration.Kernel, n *node, results int) ([]kernel
 	if err != nil {
 		return nil, err
 	}
-	outs, err := inferCall(decl, kernels.Call{Params: n.params, Inputs: in}, results)
+	outs, err := inferCall(decl, infer.Call{Params: n.params, Inputs: in}, results)
 	if err == nil {
 		if m.uses.known == nil {
-			m.uses.known = map[use][]kernels.PortSel{}
+			m.uses.known = map[use][]infer.Port{}
 		}
 		m.uses.known[use{decl, string(m.uses.key)}] = outs
 	}
@@ -34,8 +35,8 @@ func (m *mapper) infer(decl *declaration.Kernel, n *node, results int) ([]kernel
 
 // uses is what is known of the uses of kernels.
 type uses struct {
-	known map[use][]kernels.PortSel // outputs
-	key   []byte                    // room for the text of a use
+	known map[use][]infer.Port // outputs
+	key   []byte               // room for the text of a use
 }
 
 // use is a use of a kernel: call is all else that its outputs depend on.
@@ -84,24 +85,23 @@ func appendValue(b []byte, v ir.AttrValue) []byte {
 }
 
 // inferCall finds the outputs of a call. What is found is checked by binding the kernel to it.
-func inferCall(decl *declaration.Kernel, c kernels.Call, results int) ([]kernels.PortSel, error) {
+func inferCall(decl *declaration.Kernel, c infer.Call, results int) ([]infer.Port, error) {
 	for i := range decl.Operands {
 		if o := &decl.Operands[i]; o.Out && o.Variadic {
-			c.Outputs = append(c.Outputs, kernels.PortSel{Name: o.Name(), Sel: make([]kernels.Selected, results)})
+			c.Outputs = append(c.Outputs, infer.Port{Name: o.Name(), Sel: make([]infer.Selected, results)})
 		}
 	}
-	shapes, types, err := kernels.Infer(decl, c)
+	shapes, types, err := infer.Outputs(decl, c)
 	if err != nil {
 		return nil, bindError(err)
 	}
 	c.Outputs = nil
 	at := 0
-	for i := range decl.Operands {
-		o := &decl.Operands[i]
+	for _, o := range decl.Operands {
 		if !o.Out {
 			continue
 		}
-		p := kernels.PortSel{Name: o.Name()}
+		p := infer.Port{Name: o.Name()}
 		entries := 1
 		if o.Variadic {
 			entries = results
@@ -111,11 +111,11 @@ func inferCall(decl *declaration.Kernel, c kernels.Call, results int) ([]kernels
 			if err != nil {
 				return nil, expr.Refuse("kernel %s: %v", decl.Name, err)
 			}
-			p.Sel = append(p.Sel, kernels.Selected{Sel: ir.Select(ir.NoNode, r), Type: types[at]})
+			p.Sel = append(p.Sel, infer.Selected{Sel: ir.Select(ir.NoNode, r), Type: types[at]})
 			at++
 		}
 		c.Outputs = append(c.Outputs, p)
 	}
-	_, err = kernels.Bind(decl, c)
+	_, err = bind.Instance(decl, c)
 	return c.Outputs, bindError(err)
 }

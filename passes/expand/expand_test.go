@@ -100,7 +100,7 @@ func TestAnyBranches(t *testing.T) {
 		}
 		rnd := rand.New(rand.NewPCG(seed, 77))
 		name := kernels[rnd.IntN(len(kernels))]
-		g, ok := sample(rnd, name)
+		g, ok := sampled(rnd, name)
 		if name == "conv" {
 			g, ok = convolution(rnd), true
 		}

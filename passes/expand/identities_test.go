@@ -14,6 +14,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -193,7 +194,7 @@ func inferred(g *ir.Graph) bool {
 			return ports
 		}
 		own.Inputs = whole(own.Inputs)
-		shapes, types, err := kernels.Infer(d, kernels.CallOf(g, own.Params, own.Inputs, own.Outputs))
+		shapes, types, err := infer.Outputs(d, infer.CallOf(g, own.Params, own.Inputs, own.Outputs))
 		if err != nil {
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -20,7 +21,7 @@ func TestKeepsZero(t *testing.T) {
 		if !ok {
 			t.Fatalf("no kernel %s", name)
 		}
-		for _, dtype := range kernels.SampleTypes(d) {
+		for _, dtype := range sample.Types(d) {
 			g, box := ir.New(), zspace.MustShape(1)
 			port := ir.Port{Name: d.Operands[0].Names[0]}
 			in := map[string]tensorfile.Tensor{}

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -112,15 +113,15 @@ func dump(g *ir.Graph) string {
 	return b.String()
 }
 
-// sample makes a graph with a random operation of a kernel, or none.
-func sample(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
+// sampled makes a graph with a random operation of a kernel, or none.
+func sampled(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
 	d, _ := kernels.Builtin().Find("op:" + kernel)
-	types := kernels.SampleTypes(d)
+	types := sample.Types(d)
 	dtype := types[rnd.IntN(len(types))]
 	if slices.Contains(types, scalar.Float32) && rnd.IntN(2) == 0 {
 		dtype = scalar.Float32
 	}
-	call, err := kernels.Sample(d, rnd, dtype)
+	call, err := sample.Call(d, rnd, dtype)
 	if err != nil || call == nil {
 		return nil, false
 	}
@@ -171,7 +172,7 @@ func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 	case r.Roots[0] == "conv":
 		return convolution(rnd), true
 	}
-	return sample(rnd, r.Roots[rnd.IntN(len(r.Roots))])
+	return sampled(rnd, r.Roots[rnd.IntN(len(r.Roots))])
 }
 
 // convolution makes a graph with a convolution without padding, with strides, dilations, both or none.

@@ -7,7 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -94,7 +94,7 @@ func (l *lowering) spreadOver(apps map[ir.NodeID][]ir.NodeID) error {
 }
 
 // touch notes what the devices of an application touch.
-func (l *lowering) touch(in *kernels.Instance, a *ir.Node) error {
+func (l *lowering) touch(in *instance.Instance, a *ir.Node) error {
 	box, err := in.RestrictTo(a.Body.(*application.Application).Outputs)
 	if err != nil {
 		return nil // application reports it

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/unread"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
@@ -179,7 +180,7 @@ func (l *lowering) placeAll() error {
 func (l *lowering) operation(id ir.NodeID, apps []ir.NodeID) error {
 	in, err := l.lib.BindOperation(l.g, id)
 	if err == nil {
-		err = errors.Join(in.CheckSignature(l.g, l.g.Node(id)), reduced.Check(in, l.g, l.g.Node(id)))
+		err = errors.Join(kernels.CheckSignature(in, l.g, l.g.Node(id)), reduced.Check(in, l.g, l.g.Node(id)))
 	}
 	if err != nil {
 		l.faults = append(l.faults, diag.FromError(err)...)
@@ -208,7 +209,7 @@ func (l *lowering) kernelName(op ir.NodeID, i, of int) string {
 }
 
 // application schedules an application on one of its devices.
-func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID, device int64) error {
+func (l *lowering) application(in *instance.Instance, name string, a ir.NodeID, device int64) error {
 	app, node := application.ApplicationOf(l.g, a), l.g.Node(a)
 	box, err := in.RestrictTo(app.Outputs)
 	if err != nil {
@@ -244,7 +245,7 @@ func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID, d
 }
 
 // KernelOf gives the kernel that computes a box of an operation, without buffers.
-func KernelOf(in *kernels.Instance, box zspace.Range) *schedule.Kernel {
+func KernelOf(in *instance.Instance, box zspace.Range) *schedule.Kernel {
 	k := &schedule.Kernel{}
 	for i, d := range in.Dims {
 		l := schedule.Loop{Name: d.Name, Start: box.Start[i], End: box.End[i], Levels: []schedule.Level{{Tile: 1}}}
@@ -266,7 +267,7 @@ func KernelOf(in *kernels.Instance, box zspace.Range) *schedule.Kernel {
 	return k
 }
 
-func statement(s kernels.Statement) schedule.Statement {
+func statement(s instance.Statement) schedule.Statement {
 	over := make([]int64, len(s.Over))
 	for i, d := range s.Over {
 		over[i] = int64(d)
@@ -275,7 +276,7 @@ func statement(s kernels.Statement) schedule.Statement {
 }
 
 // operand checks that the shard selects what the kernel reads.
-func (l *lowering) operand(in *kernels.Instance, i int, box zspace.Range, app *application.Application, node *ir.Node) error {
+func (l *lowering) operand(in *instance.Instance, i int, box zspace.Range, app *application.Application, node *ir.Node) error {
 	o := in.Operands[i]
 	side, ports := "inputs", app.Inputs
 	if o.Decl.Out {
@@ -304,7 +305,7 @@ func (l *lowering) operand(in *kernels.Instance, i int, box zspace.Range, app *a
 }
 
 // buffered gives an operand of a kernel its buffer. What it reads is brought to the device, and the kernel waits for it.
-func (l *lowering) buffered(k *schedule.Kernel, in *kernels.Instance, i int, box zspace.Range, reads []zspace.Range, after *idSet) error {
+func (l *lowering) buffered(k *schedule.Kernel, in *instance.Instance, i int, box zspace.Range, reads []zspace.Range, after *idSet) error {
 	need, err := in.Reads(i, box)
 	if err != nil {
 		return err
@@ -360,7 +361,7 @@ func (l *lowering) writing(buffer ir.NodeID, part zspace.Range) []ir.NodeID {
 	return steps
 }
 
-func operandName(in *kernels.Instance, o kernels.Operand) string {
+func operandName(in *instance.Instance, o instance.Operand) string {
 	if o.Decl.Variadic {
 		return fmt.Sprintf("%s%d", o.Decl.Name(), o.Entry)
 	}
@@ -368,7 +369,7 @@ func operandName(in *kernels.Instance, o kernels.Operand) string {
 }
 
 // wrote notes what a kernel writes.
-func (l *lowering) wrote(step ir.NodeID, k *schedule.Kernel, in *kernels.Instance, box zspace.Range) error {
+func (l *lowering) wrote(step ir.NodeID, k *schedule.Kernel, in *instance.Instance, box zspace.Range) error {
 	for i, o := range k.Operands {
 		if o.Mode != schedule.Write {
 			continue

@@ -1,7 +1,7 @@
 package lower
 
 import (
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/pieces"
@@ -9,7 +9,7 @@ import (
 
 // Narrowed gives a box of the dims in which those of nothing but computed places hold no more than the places which the box reads, as far as that is known: a
 // value at a place outside is zero, and no such place is computed where the tensor has one.
-func Narrowed(in *kernels.Instance, box zspace.Range) (zspace.Range, error) {
+func Narrowed(in *instance.Instance, box zspace.Range) (zspace.Range, error) {
 	out := box.Clone()
 	for d, places := range placeDims(in) {
 		if !places {
@@ -27,7 +27,7 @@ func Narrowed(in *kernels.Instance, box zspace.Range) (zspace.Range, error) {
 }
 
 // placesIn gives the places along a dim at which a box reads operands, none if lo is hi; known is false where they are none of one coordinate.
-func placesIn(in *kernels.Instance, d int, box zspace.Range) (lo, hi int64, known bool, err error) {
+func placesIn(in *instance.Instance, d int, box zspace.Range) (lo, hi int64, known bool, err error) {
 	for i, o := range in.Operands {
 		for k, row := range o.Access.Projection {
 			if row[d] == 0 {
@@ -58,7 +58,7 @@ func placesIn(in *kernels.Instance, d int, box zspace.Range) (lo, hi int64, know
 }
 
 // placeDims says of each dim whether it is one of nothing but computed places.
-func placeDims(in *kernels.Instance) []bool {
+func placeDims(in *instance.Instance) []bool {
 	placed, other := make([]bool, len(in.Dims)), make([]bool, len(in.Dims))
 	for _, s := range in.Statements {
 		for _, d := range s.Over {

@@ -11,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -39,7 +40,7 @@ func Run(g *ir.Graph, lib *kernels.Library) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := &marking{g: g, lib: lib, flow: ir.NewFlow(g, tensorops.OperationKind), marked: map[ir.NodeID]*kernels.Instance{}, ordered: sequence.Ordered(g)}
+	m := &marking{g: g, lib: lib, flow: ir.NewFlow(g, tensorops.OperationKind), marked: map[ir.NodeID]*instance.Instance{}, ordered: sequence.Ordered(g)}
 	stored := int64(0)
 	for _, c := range p.Constants {
 		m.known.Add(c.Tensor)
@@ -67,7 +68,7 @@ type marking struct {
 	lib    *kernels.Library
 	flow   *ir.Flow
 	known  ir.NodeSet // tensors that depend on constants alone
-	marked map[ir.NodeID]*kernels.Instance
+	marked map[ir.NodeID]*instance.Instance
 	most   int64 // bytes of a result
 	growth int64 // bytes that constants may still grow by
 
@@ -128,7 +129,7 @@ func (m *marking) drop(id ir.NodeID) {
 }
 
 // cheap says whether an instance computes each element of its result on its own, by few operations.
-func cheap(in *kernels.Instance) bool {
+func cheap(in *instance.Instance) bool {
 	cells := int64(0)
 	for i, o := range in.Operands {
 		if !o.Decl.Out {
@@ -151,7 +152,7 @@ func (m *marking) folds(id ir.NodeID) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(in.Statements, func(s kernels.Statement) bool {
+	return slices.ContainsFunc(in.Statements, func(s instance.Statement) bool {
 		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce && !e.IsAt() })
 	})
 }

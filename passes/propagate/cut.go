@@ -6,7 +6,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
@@ -183,7 +183,7 @@ func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 		return false, nil
 	}
 	of, rest := func(t ir.NodeID) bool { return c.terms[t] != nil }, op
-	if !reduced.Distributes(in, combination(x.by), func(a *kernels.Operand) bool { return of(a.Sel.Tensor) }) {
+	if !reduced.Distributes(in, combination(x.by), func(a *instance.Operand) bool { return of(a.Sel.Tensor) }) {
 		if !joins(op, in, combination(x.by), of) {
 			return false, nil
 		}

@@ -5,7 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
@@ -139,8 +139,8 @@ func (p *propagation) reduces(o *operation) (ir.PortMaps, error) {
 }
 
 // stored gives the number of a statement that stores a result.
-func stored(in *kernels.Instance) int {
-	return slices.IndexFunc(in.Statements, func(s kernels.Statement) bool { return s.Store >= 0 })
+func stored(in *instance.Instance) int {
+	return slices.IndexFunc(in.Statements, func(s instance.Statement) bool { return s.Store >= 0 })
 }
 
 // splits tries on a graph of the operation alone whether it can be cut so along what it reduces. (What can be cut in two can not always be in three: a part of a

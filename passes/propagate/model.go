@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -50,7 +51,7 @@ type operation struct {
 	axes     []planfile.Axes // of each dimension
 	by       map[int]int     // the annotation of each axis
 	derived  bool            // it was signed for this
-	in       *kernels.Instance
+	in       *instance.Instance
 	combine  scalar.Op     // by which its partial results are combined
 	passes   planfile.Axes // along which its inputs are partial, and its results for that
 	joined   bool          // what it adds to partial inputs joins the first part

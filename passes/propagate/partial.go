@@ -6,7 +6,7 @@ import (
 	"tensortapestry.org/tapc/cost/reshard"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -164,7 +164,7 @@ func (f *partials) distributes(o *operation, axis int) bool {
 		return false
 	}
 	of := func(t ir.NodeID) bool { return slices.Contains(f.stay[t], axis) }
-	if !reduced.Distributes(o.in, by, func(x *kernels.Operand) bool { return of(x.Sel.Tensor) }) {
+	if !reduced.Distributes(o.in, by, func(x *instance.Operand) bool { return of(x.Sel.Tensor) }) {
 		if !joins(o.n.Body.(*tensorops.Operation), o.in, by, of) {
 			return false
 		}

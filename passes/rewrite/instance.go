@@ -274,7 +274,7 @@ func (c *caller) otherParams() bool {
 
 func (c *caller) inputs(body *tensorops.Operation) bool {
 	for _, port := range c.p.ports {
-		i := slices.IndexFunc(c.p.decl.Operands, func(o declaration.Operand) bool { return o.Name() == port.names[0] })
+		i, _ := c.p.decl.Named(port.names[0])
 		p := ir.Port{Name: port.names[c.rnd.IntN(len(port.names))]}
 		for _, it := range port.items {
 			if !c.item(it, &c.p.decl.Operands[i], &p) {

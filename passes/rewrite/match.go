@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"slices"
-	"strconv"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
@@ -241,24 +240,10 @@ func sameAttrs(d *declaration.Kernel, a, b ir.Attrs) bool {
 
 // defaultOf gives the value that a kernel's parameter has when it is not given.
 func defaultOf(d *declaration.Kernel, name string) (ir.AttrValue, bool) {
-	if d == nil {
-		return ir.AttrValue{}, false
-	}
-	for i := range d.Attrs {
-		a := &d.Attrs[i]
-		if a.Name != name || !a.HasDefault {
-			continue
+	if d != nil {
+		if a, ok := d.Attr(name); ok && a.HasDefault {
+			return a.Fallback(), true
 		}
-		if a.Type == declaration.BoolAttr {
-			return ir.BoolAttr(a.Default == "true"), true
-		}
-		if n, err := strconv.ParseInt(a.Default, 10, 64); err == nil {
-			return ir.IntAttr(n), true
-		}
-		if f, err := strconv.ParseFloat(a.Default, 64); err == nil && a.Type == declaration.NumberAttr {
-			return ir.FloatAttr(f), true
-		}
-		return ir.StringAttr(a.Default), true
 	}
 	return ir.AttrValue{}, false
 }

@@ -318,8 +318,10 @@ func (p *parser) attrName(decl *declaration.Kernel) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if decl != nil && !slices.ContainsFunc(decl.Attrs, func(a declaration.Attr) bool { return a.Name == name }) {
-		return "", fmt.Errorf("kernel %s has no parameter %q", decl.Name, name)
+	if decl != nil {
+		if _, ok := decl.Attr(name); !ok {
+			return "", fmt.Errorf("kernel %s has no parameter %q", decl.Name, name)
+		}
 	}
 	return name, p.Expect(":")
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -262,26 +263,26 @@ func (d *driver) verifyOp(op *Op) error {
 	}
 	call := callOf(d.index.g, op)
 	for i := range op.Outputs {
-		call.Outputs = append(call.Outputs, kernels.PortSel{Name: op.Outputs[i].Port, Sel: []kernels.Selected{selected(&op.Outputs[i])}})
+		call.Outputs = append(call.Outputs, infer.Port{Name: op.Outputs[i].Port, Sel: []infer.Selected{selected(&op.Outputs[i])}})
 	}
 	k := d.kernels.find(op.Kernel)
 	if k.decl == nil {
 		return nil
 	}
-	_, err := kernels.Bind(k.decl, call)
+	_, err := bind.Instance(k.decl, call)
 	return err
 }
 
 // callOf is a new operation without its outputs.
-func callOf(g *ir.Graph, op *Op) kernels.Call {
-	call := kernels.Call{Params: op.Params}
+func callOf(g *ir.Graph, op *Op) infer.Call {
+	call := infer.Call{Params: op.Params}
 	for _, in := range op.Inputs {
-		p := kernels.PortSel{Name: in.Port}
+		p := infer.Port{Name: in.Port}
 		for _, a := range in.Args {
 			if a.New != nil {
 				p.Sel = append(p.Sel, selected(&a.New.Outputs[a.Out]))
 			} else {
-				p.Sel = append(p.Sel, kernels.Selected{Sel: a.Sel, Type: tensorops.TensorOf(g, a.Sel.Tensor).Type()})
+				p.Sel = append(p.Sel, infer.Selected{Sel: a.Sel, Type: tensorops.TensorOf(g, a.Sel.Tensor).Type()})
 			}
 		}
 		call.Inputs = append(call.Inputs, p)
@@ -295,7 +296,7 @@ func (s *Site) Infer(op *Op) bool {
 	if decl == nil || len(op.Outputs) != 1 {
 		return false
 	}
-	shapes, types, err := kernels.Infer(decl, callOf(s.Graph, op))
+	shapes, types, err := infer.Outputs(decl, callOf(s.Graph, op))
 	if err != nil || types[0] == scalar.Invalid {
 		return false
 	}
@@ -304,7 +305,7 @@ func (s *Site) Infer(op *Op) bool {
 	return err == nil
 }
 
-func selected(o *Output) kernels.Selected {
+func selected(o *Output) infer.Selected {
 	t, _ := scalar.ParseDType(o.DType)
-	return kernels.Selected{Sel: ir.Select(ir.NoNode, o.Range), Type: t}
+	return infer.Selected{Sel: ir.Select(ir.NoNode, o.Range), Type: t}
 }

@@ -283,8 +283,8 @@ func (e *opExpr) needs(port string) bool {
 	if e.decl == nil {
 		return false
 	}
-	i := slices.IndexFunc(e.decl.Operands, func(o declaration.Operand) bool { return o.Name() == port })
-	return i >= 0 && !e.decl.Operands[i].Optional
+	i, ok := e.decl.Named(port)
+	return ok && !e.decl.Operands[i].Optional
 }
 
 // arg appends an argument's selections to a port.

@@ -7,7 +7,10 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -134,7 +137,7 @@ func finite(x tensorfile.Tensor) bool {
 }
 
 // Bind applies the site's kernel to its operation.
-func (s *Site) Bind() (*kernels.Instance, error) {
+func (s *Site) Bind() (*instance.Instance, error) {
 	return s.driver.bind(s.Op.Kernel, s.Op.Params, s.Op.Inputs, s.Op.Outputs)
 }
 
@@ -236,7 +239,7 @@ func (d *driver) restrictBound(def Def, part zspace.Range) (ir.Ports, bool) {
 }
 
 // isPart says whether an instance computes what another computes on a box of its dims.
-func isPart(whole, part *kernels.Instance, box zspace.Range) bool {
+func isPart(whole, part *instance.Instance, box zspace.Range) bool {
 	if len(whole.Dims) != len(part.Dims) || len(whole.Operands) != len(part.Operands) {
 		return false
 	}
@@ -252,18 +255,18 @@ func isPart(whole, part *kernels.Instance, box zspace.Range) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(whole.Statements, func(s kernels.Statement) bool {
+	return !slices.ContainsFunc(whole.Statements, func(s instance.Statement) bool {
 		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop })
 	})
 }
 
 // bind applies a kernel to ports.
-func (d *driver) bind(name string, params ir.Attrs, in, out ir.Ports) (*kernels.Instance, error) {
+func (d *driver) bind(name string, params ir.Attrs, in, out ir.Ports) (*instance.Instance, error) {
 	decl := d.kernels.find(name).decl
 	if decl == nil {
 		return nil, errNoKernel
 	}
-	return kernels.Bind(decl, kernels.CallOf(d.index.g, params, in, out))
+	return bind.Instance(decl, infer.CallOf(d.index.g, params, in, out))
 }
 
 // As is the site as if another operation computed its result; that one need not be in the graph.
@@ -289,7 +292,7 @@ func (s *Site) Computes(sel ir.Selection, o Operand) (by []ir.NodeID, ok bool) {
 	}
 	by = append(by, d.Node.ID)
 	for _, in := range o.New.Inputs {
-		i := slices.IndexFunc(k.decl.Operands, func(p declaration.Operand) bool { return slices.Contains(p.Names, in.Port) })
+		i, _ := k.decl.Port(in.Port)
 		port := portOf(d.Inputs, k.decl.Operands[max(i, 0)].Names)
 		if i < 0 || port == nil || len(port.Sel) != len(in.Args) {
 			return nil, false

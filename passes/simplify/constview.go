@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/view"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -207,7 +207,7 @@ func (v storedView) reshaped(s *rewrite.Site, sel ir.Selection, to *tensorops.Te
 }
 
 // through gives the view that an instance with one input makes of a constant's.
-func (v storedView) through(in *kernels.Instance, from, to *tensorops.Tensor) (view.View, bool) {
+func (v storedView) through(in *instance.Instance, from, to *tensorops.Tensor) (view.View, bool) {
 	load, store, ok := views.Moved(in, v.DType, from.Type())
 	if !ok || v.Dims != nil && !from.Range.Shape().Equal(v.Dims) {
 		return v.View, false

@@ -3,7 +3,7 @@ package simplify
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -80,7 +80,7 @@ func sources(s *rewrite.Site) []ir.NodeID {
 
 // placeless says whether the value of an element depends on the elements read alone: no reduction, no loop variable, and
 // nothing read outside a selection.
-func placeless(in *kernels.Instance) bool {
+func placeless(in *instance.Instance) bool {
 	for i, o := range in.Operands {
 		r, err := in.Reads(i, in.Box())
 		if err != nil || r.Empty() || !o.Sel.Range().Contains(r) {
@@ -153,7 +153,7 @@ func (c *cells) at(p zspace.Point) scalar.Value {
 
 // folder evaluates an instance on constants at one point after another.
 type folder struct {
-	in       *kernels.Instance
+	in       *instance.Instance
 	operands []cells
 	values   []scalar.Value // of the statements
 	point    zspace.Point
@@ -169,7 +169,7 @@ func (f *folder) all(splat bool, out zspace.Range) (ir.AttrValue, bool) {
 	if err != nil || size == 0 || size > maxCells {
 		return ir.AttrValue{}, false
 	}
-	store := slices.IndexFunc(f.in.Operands, func(o kernels.Operand) bool { return o.Decl.Out })
+	store := slices.IndexFunc(f.in.Operands, func(o instance.Operand) bool { return o.Decl.Out })
 	values := map[string]scalar.Value{}
 	for p := range f.in.Box().Points() {
 		f.point = p

@@ -9,6 +9,8 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
@@ -61,7 +63,7 @@ func (c *cutter) operation(n *ir.Node, kernel string, params ir.Attrs, inputs, o
 type steps struct {
 	c    *cutter
 	n    *ir.Node
-	in   *kernels.Instance
+	in   *instance.Instance
 	made []*ir.Node
 	give map[string]ir.Selection // what is meant for which result, where that is not the last step's
 	err  error                   // the first one
@@ -93,7 +95,7 @@ func (s *steps) addAll(kernel string, params ir.Attrs, results []string, args ..
 	decl := s.kernel(kernel)
 	slices.SortFunc(args, func(a, b arg) int { return strings.Compare(a.Name, b.Name) })
 	inputs := ir.PortsOf(args)
-	shapes, types, err := kernels.Infer(decl, kernels.CallOf(s.c.g, params, inputs, ir.Ports{}))
+	shapes, types, err := infer.Outputs(decl, infer.CallOf(s.c.g, params, inputs, ir.Ports{}))
 	if err != nil {
 		if s.err == nil {
 			s.err = fmt.Errorf("%s: %w", kernel, err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -12,7 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-func (c *cutter) refuse(n *ir.Node, in *kernels.Instance, why string) error {
+func (c *cutter) refuse(n *ir.Node, in *instance.Instance, why string) error {
 	return diag.Errorf("TAP0814", "split", c.g.At(n, ""), "%s can not be cut along %s", c.whose, c.asked.Name).
 		Want("an operation whose parts give partial results", fmt.Sprintf("kernel %s, and %s", in.Decl.Name, why))
 }

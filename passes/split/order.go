@@ -5,7 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -16,7 +16,7 @@ const wholeVectors = 16
 
 // treeOf gives the tree by which a CPU sums along a dim of an operation, if that is the one dimension that it sums along: as a product, or with lanes of
 // vectors along its results, which are whole vectors. Where lanes follow what is summed, the tree is the processor's and no graph's.
-func treeOf(in *kernels.Instance, dim int, typeOf func(ir.NodeID) zspace.Range) (t tree, ok bool) {
+func treeOf(in *instance.Instance, dim int, typeOf func(ir.NodeID) zspace.Range) (t tree, ok bool) {
 	k, buffers := kernelOf(in, typeOf)
 	for _, form := range nest.Classify(k, buffers).Allowed(0) {
 		switch f := form.(type) {
@@ -37,7 +37,7 @@ func alone(dims []nest.Dim, dim int) bool {
 }
 
 // kernelOf gives the kernel that an operation is scheduled as if it is fused with nothing, and its buffers.
-func kernelOf(in *kernels.Instance, rangeOf func(ir.NodeID) zspace.Range) (*schedule.Kernel, map[ir.NodeID]*schedule.Buffer) {
+func kernelOf(in *instance.Instance, rangeOf func(ir.NodeID) zspace.Range) (*schedule.Kernel, map[ir.NodeID]*schedule.Buffer) {
 	k, buffers := &schedule.Kernel{}, map[ir.NodeID]*schedule.Buffer{}
 	for _, d := range in.Dims {
 		k.Loops = append(k.Loops, schedule.Loop{Name: d.Name, End: d.Extent, Levels: []schedule.Level{{Tile: 1}}})

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -17,7 +17,7 @@ var joins = map[string]string{"exp_sum": "op:combine_exp_sum", "moments": "op:co
 
 // pair cuts an operation that gives a pair. Terms are rounded otherwise than those of the whole, wherever it is cut: they are scaled to the
 // greatest value of a part, or squares of distances from its mean.
-func (c *cutter) pair(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
+func (c *cutter) pair(n *ir.Node, in *instance.Instance, dim int, at []int64) ([]*ir.Node, error) {
 	if !c.allow.Has(permission.Reassociate) {
 		return nil, diag.Errorf("TAP0815", "split", c.g.At(n, ""), "%v gives the sums of %s other bits", c.asked, c.whose).
 			Want("the permission reassociate", "none, and a pair, of whose parts each is rounded by itself")

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -18,7 +18,7 @@ import (
 //
 // and the operation of the same kernel on a part of its operands gives the reduction over that part.
 type plain struct {
-	in     *kernels.Instance
+	in     *instance.Instance
 	dim    int
 	reduce *scalar.Expr
 	itself bool // the results are combined by the kernel itself: it is associative, but no one operator
@@ -30,8 +30,8 @@ type plain struct {
 var selfCombining = []string{"log_sum_exp"}
 
 // plainOf recognises such an operation; why says what else it is.
-func plainOf(in *kernels.Instance, dim int) (p *plain, why string) {
-	var stored []kernels.Statement
+func plainOf(in *instance.Instance, dim int) (p *plain, why string) {
+	var stored []instance.Statement
 	var all []*scalar.Expr
 	for _, s := range in.Statements {
 		if s.Store >= 0 {
@@ -65,7 +65,7 @@ func plainOf(in *kernels.Instance, dim int) (p *plain, why string) {
 }
 
 // value follows names of values, and products with 1, to what they are.
-func value(in *kernels.Instance, e *scalar.Expr) *scalar.Expr {
+func value(in *instance.Instance, e *scalar.Expr) *scalar.Expr {
 	for {
 		switch {
 		case e.Op == scalar.Local:
@@ -149,7 +149,7 @@ func (p *plain) part(operand int, reads zspace.Range) zspace.Range {
 
 // differs says how what a kernel does with a part of its operands differs from a part of what it does with all: it must have the same dims but for
 // the length of the one that is cut, the same statements, and read the same cells.
-func (p *plain) differs(part *kernels.Instance, start, length int64) string {
+func (p *plain) differs(part *instance.Instance, start, length int64) string {
 	if why := p.sized(part, length); why != "" || len(part.Operands) != len(p.in.Operands) || len(part.Statements) != len(p.in.Statements) {
 		return other
 	}
@@ -170,7 +170,7 @@ func (p *plain) differs(part *kernels.Instance, start, length int64) string {
 const other = "with a part of its operands the kernel computes something else"
 
 // sized says how the dims of a part differ from those of the whole: only the one that is cut may, and must be so long.
-func (p *plain) sized(part *kernels.Instance, length int64) string {
+func (p *plain) sized(part *instance.Instance, length int64) string {
 	if len(part.Dims) != len(p.in.Dims) {
 		return other
 	}

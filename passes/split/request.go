@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -90,7 +91,7 @@ func along(g *ir.Graph, lib *kernels.Library, allow permission.Set, named []*ir.
 	return x.partials, rest, err
 }
 
-func isReduced(in *kernels.Instance, name string) bool {
+func isReduced(in *instance.Instance, name string) bool {
 	for _, d := range reduced.Dims(in) {
 		if in.Dims[d].Name == name {
 			return true

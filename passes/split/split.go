@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
@@ -118,7 +119,7 @@ func (c *cutter) along(n *ir.Node, cut Cut) ([]*ir.Node, error) {
 }
 
 // reduction cuts an operation along a dim at some places, or leaves it as it is where a rule is not to be applied.
-func (c *cutter) reduction(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
+func (c *cutter) reduction(n *ir.Node, in *instance.Instance, dim int, at []int64) ([]*ir.Node, error) {
 	parts, err := c.parted(n, in, dim, at)
 	if errors.Is(err, errLeft) {
 		return []*ir.Node{n}, nil
@@ -127,7 +128,7 @@ func (c *cutter) reduction(n *ir.Node, in *kernels.Instance, dim int, at []int64
 }
 
 // dimension finds the dim that a cut names.
-func (c *cutter) dimension(n *ir.Node, in *kernels.Instance, cut Cut) (int, error) {
+func (c *cutter) dimension(n *ir.Node, in *instance.Instance, cut Cut) (int, error) {
 	var names []string
 	for _, i := range reduced.Dims(in) {
 		if in.Dims[i].Name == cut.Name {
@@ -148,7 +149,7 @@ func (c *cutter) dimension(n *ir.Node, in *kernels.Instance, cut Cut) (int, erro
 }
 
 // parted gives the parts of an operation that is cut as it is, or of the steps that reduce along the dim.
-func (c *cutter) parted(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
+func (c *cutter) parted(n *ir.Node, in *instance.Instance, dim int, at []int64) ([]*ir.Node, error) {
 	if joins[in.Decl.Name] != "" {
 		return c.pair(n, in, dim, at)
 	}

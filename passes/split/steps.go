@@ -4,20 +4,20 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // coordinate gives the coordinate of an instance's first operand that a dim moves along.
-func coordinate(in *kernels.Instance, dim int) (int, bool) {
+func coordinate(in *instance.Instance, dim int) (int, bool) {
 	k := slices.IndexFunc(in.Operands[0].Access.Projection, func(row []int64) bool { return row[dim] != 0 })
 	return k, k >= 0 && !in.Operands[0].Decl.Out
 }
 
 // dimAt gives the dim that an instance reduces and along which a coordinate of its first operand moves.
-func dimAt(in *kernels.Instance, k int) (int, bool) {
+func dimAt(in *instance.Instance, k int) (int, bool) {
 	for _, d := range reduced.Dims(in) {
 		if at, ok := coordinate(in, d); ok && at == k {
 			return d, true

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -44,7 +44,7 @@ var stepsOf = map[string]written{
 
 // inSteps writes an operation as steps of other kernels, if it is known what these are, and gives them, with the coordinate of their first
 // operands that the dim moves along. The last step gives the results; the operation is gone then.
-func (c *cutter) inSteps(n *ir.Node, in *kernels.Instance, dim int) (made []*ir.Node, k int, err error) {
+func (c *cutter) inSteps(n *ir.Node, in *instance.Instance, dim int) (made []*ir.Node, k int, err error) {
 	k, ok := coordinate(in, dim)
 	if !ok {
 		return nil, 0, nil

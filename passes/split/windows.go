@@ -3,7 +3,7 @@ package split
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -13,14 +13,14 @@ var windowed = []string{"conv", "conv_integer", "max_pool", "sum_pool"}
 
 // window is how a dim runs along the windows of an operation's first operand.
 type window struct {
-	in      *kernels.Instance
+	in      *instance.Instance
 	dim     int
 	row     int // the coordinate of the operand that it moves along
 	spatial int // which of the spatial dimensions that is
 }
 
 // windowOf gives it, or nil if the dim is none of windows.
-func windowOf(in *kernels.Instance, dim int) *window {
+func windowOf(in *instance.Instance, dim int) *window {
 	if !slices.Contains(windowed, in.Decl.Name) {
 		return nil
 	}
@@ -58,13 +58,13 @@ func (w *window) part(params ir.Attrs, inputs ir.Ports, start, end int64) ir.Att
 }
 
 // fits says whether a part has the dims of the whole, with so many values of the one that is cut. Of an operand without cells there are dims beside.
-func (w *window) fits(part *kernels.Instance, length int64) bool {
+func (w *window) fits(part *instance.Instance, length int64) bool {
 	for i, d := range w.in.Dims {
 		want := d.Extent
 		if i == w.dim {
 			want = length
 		}
-		if !slices.ContainsFunc(part.Dims, func(x kernels.Dim) bool { return x.Name == d.Name && x.Extent == want }) {
+		if !slices.ContainsFunc(part.Dims, func(x instance.Dim) bool { return x.Name == d.Name && x.Extent == want }) {
 			return false
 		}
 	}
@@ -72,7 +72,7 @@ func (w *window) fits(part *kernels.Instance, length int64) bool {
 }
 
 // past gives where what an operation reads of its first operand ends along a coordinate.
-func past(in *kernels.Instance, row int) int64 {
+func past(in *instance.Instance, row int) int64 {
 	end := in.Operands[0].Access.Offset[row] + 1
 	for d, x := range in.Operands[0].Access.Projection[row] {
 		end += x * (in.Dims[d].Extent - 1)
@@ -81,7 +81,7 @@ func past(in *kernels.Instance, row int) int64 {
 }
 
 // ends gives how many cells behind each spatial dimension windows reach: so many pads give as many windows as there are, without ceil_mode too.
-func ends(in *kernels.Instance) (pads []int64) {
+func ends(in *instance.Instance) (pads []int64) {
 	o := in.Operands[0]
 	list, _ := in.Params["pads"].Ints()
 	for j := range list {

@@ -6,7 +6,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -63,7 +63,7 @@ func operationsOf(k *schedule.Kernel, e *scalar.Expr, times float64) float64 {
 	if e.Op == scalar.Reduce && !e.IsAt() {
 		times *= extents(k, e.Over)
 	}
-	sum := times * (1 + kernels.Weight(e))
+	sum := times * (1 + instance.Weight(e))
 	for _, a := range e.Args {
 		sum += operationsOf(k, a, times)
 	}

@@ -11,6 +11,8 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/example"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
@@ -52,12 +54,12 @@ func (s *settings) writeCorpus(dir string) error {
 
 // declared is the graph of one case of a kernel's declaration.
 func declared(d *declaration.Kernel, c declaration.Case) (*graph, error) {
-	x, err := kernels.ExampleOf(d, c)
+	x, err := example.Of(d, c)
 	if err != nil {
 		return nil, err
 	}
 	g := &graph{}
-	place := func(ports []kernels.PortSel, values [][]byte) {
+	place := func(ports []infer.Port, values [][]byte) {
 		for _, p := range ports {
 			for i, sel := range p.Sel {
 				box := sel.Sel.Range()

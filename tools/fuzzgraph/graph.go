@@ -11,7 +11,11 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -37,7 +41,7 @@ type tensor struct {
 // step is an operation. The selections of its call name tensors by their numbers.
 type step struct {
 	decl   *declaration.Kernel
-	call   kernels.Call
+	call   infer.Call
 	shards string // counts such as 2x1, "" for none
 	exact  bool   // its floats do not depend on how they are rounded
 	off    bool   // left out: its results are inputs of the program
@@ -58,7 +62,7 @@ func (g *graph) kept() int {
 type generator struct {
 	*graph
 	rnd      *rand.Rand
-	material kernels.Material
+	material sample.Material
 	names    []string // of kernels
 }
 
@@ -96,11 +100,11 @@ func (g *generator) step() error {
 	most := -1
 	for range 6 {
 		d, _ := kernels.Builtin().Find(g.names[g.rnd.IntN(len(g.names))])
-		types := kernels.SampleTypes(d)
+		types := sample.Types(d)
 		if mine := slices.DeleteFunc(slices.Clone(types), func(t scalar.DType) bool { return !slices.Contains(g.material.Types, t) }); len(mine) > 0 {
 			types = mine
 		}
-		c, err := kernels.SampleOf(d, g.rnd, types[g.rnd.IntN(len(types))], g.material)
+		c, err := sample.CallOf(d, g.rnd, types[g.rnd.IntN(len(types))], g.material)
 		if err != nil {
 			return err
 		}
@@ -114,7 +118,7 @@ func (g *generator) step() error {
 	if best == nil {
 		return nil
 	}
-	in, err := kernels.Bind(best.decl, best.call)
+	in, err := bind.Instance(best.decl, best.call)
 	if err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func (g *generator) step() error {
 	}
 	best.exact = exactInstance(in)
 	if g.rnd.IntN(4) == 0 {
-		best.shards = in.Cut(g.rnd)
+		best.shards = sample.Cut(in, g.rnd)
 	}
 	g.connect(&best.call)
 	if err := g.evaluate(best, g.tensors, nil, func(t tensor) { g.tensors = append(g.tensors, t) }); err != nil {
@@ -134,7 +138,7 @@ func (g *generator) step() error {
 }
 
 // matches counts the inputs of a call that tensors of the graph fit.
-func (g *generator) matches(c *kernels.Call) int {
+func (g *generator) matches(c *infer.Call) int {
 	n := 0
 	for _, p := range c.Inputs {
 		for _, s := range p.Sel {
@@ -147,7 +151,7 @@ func (g *generator) matches(c *kernels.Call) int {
 }
 
 // fits says whether a selection can be cut from a tensor.
-func (t tensor) fits(s kernels.Selected) bool {
+func (t tensor) fits(s infer.Selected) bool {
 	want := s.Sel.Range()
 	if t.data.DType != s.Type || t.box.Rank() != want.Rank() {
 		return false
@@ -162,7 +166,7 @@ func (t tensor) fits(s kernels.Selected) bool {
 
 // connect gives every selection of a call a tensor and a box in it: mostly a result of an earlier step, or an input, new or
 // used already.
-func (g *generator) connect(c *kernels.Call) {
+func (g *generator) connect(c *infer.Call) {
 	for i := range c.Inputs {
 		c.Inputs[i].Sel = slices.Clone(c.Inputs[i].Sel)
 		for j := range c.Inputs[i].Sel {
@@ -193,14 +197,14 @@ func (g *generator) connect(c *kernels.Call) {
 		c.Outputs[i].Sel = slices.Clone(c.Outputs[i].Sel)
 		for j := range c.Outputs[i].Sel {
 			s := &c.Outputs[i].Sel[j]
-			s.Sel = ir.Select(ir.NoNode, kernels.Moved(g.rnd, s.Sel.Range()))
+			s.Sel = ir.Select(ir.NoNode, sample.Moved(g.rnd, s.Sel.Range()))
 		}
 	}
 }
 
 // input adds an input that a selection can be cut from; sometimes it is larger.
-func (g *generator) input(s kernels.Selected) int {
-	box := kernels.Moved(g.rnd, s.Sel.Range())
+func (g *generator) input(s infer.Selected) int {
+	box := sample.Moved(g.rnd, s.Sel.Range())
 	for i := range box.Start {
 		if g.rnd.IntN(5) == 0 {
 			box.Start[i] -= int64(g.rnd.IntN(3))
@@ -208,14 +212,14 @@ func (g *generator) input(s kernels.Selected) int {
 		}
 	}
 	n, _ := box.Size()
-	data := kernels.Values(g.rnd, s.Type, int(n))
+	data := sample.Values(g.rnd, s.Type, int(n))
 	g.tensors = append(g.tensors, tensor{box, tensorfile.Tensor{DType: s.Type, Shape: box.Shape(), Data: data}})
 	return len(g.tensors) - 1
 }
 
 // exactInstance says whether the kernel's results are the same however a machine rounds: it moves, chooses, compares and
 // converts, and computes with integers only.
-func exactInstance(in *kernels.Instance) bool {
+func exactInstance(in *instance.Instance) bool {
 	exact := true
 	for _, s := range in.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
@@ -295,7 +299,7 @@ func nameOf(i int) string { return fmt.Sprintf("t%d", i) }
 func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 	x, in := ir.New(), map[string]tensorfile.Tensor{}
 	nodes, made := map[ir.NodeID]ir.NodeID{}, map[ir.NodeID]bool{}
-	place := func(_ string, s kernels.Selected) ir.Selection {
+	place := func(_ string, s infer.Selected) ir.Selection {
 		i := s.Sel.Tensor
 		if _, ok := nodes[i]; !ok {
 			t := g.tensors[i]

@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/moves"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -140,8 +141,8 @@ func (b *builder) op(kernel string, params ir.Attrs, inputs ...[]ir.Selection) (
 	if sizes, ok := params.Get("sizes"); ok { // as many as the parts of a split
 		results = ir.PortsOf([]ir.Port{{Name: result, Sel: slices.Repeat(in[0].Sel, len(sizes.List))}})
 	}
-	call := kernels.CallOf(b.g, params, op.Inputs, results)
-	shapes, types, err := kernels.Infer(d, call)
+	call := infer.CallOf(b.g, params, op.Inputs, results)
+	shapes, types, err := infer.Outputs(d, call)
 	if err != nil {
 		return nil, false
 	}

@@ -5,7 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -46,7 +46,7 @@ func (e *Unit) OperandBytes(k *schedule.Kernel) float64 { return nest.OperandByt
 
 // operationsAt is how many operations an expression takes at one point of its statement.
 func operationsAt(k *schedule.Kernel, e *scalar.Expr) float64 {
-	n := kernels.Weight(e) // of a fold, one for each point
+	n := instance.Weight(e) // of a fold, one for each point
 	for _, a := range e.Args {
 		n += operationsAt(k, a)
 	}

@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -175,7 +176,7 @@ func ofComposite(g *ir.Graph, lib *kernels.Library, n *ir.Node) (Operation, erro
 }
 
 // named gives the dimensions of an index the names that the kernel has for them, if they are as many.
-func named(list []Dimension, in *kernels.Instance) {
+func named(list []Dimension, in *instance.Instance) {
 	if len(list) != in.Index().Rank() {
 		return
 	}
@@ -189,7 +190,7 @@ func named(list []Dimension, in *kernels.Instance) {
 }
 
 // others says it of the dims that are none of the index: those that are reduced, and those along which nothing can be cut.
-func others(g *ir.Graph, lib *kernels.Library, n *ir.Node, in *kernels.Instance) (list []Dimension) {
+func others(g *ir.Graph, lib *kernels.Library, n *ir.Node, in *instance.Instance) (list []Dimension) {
 	for i, d := range in.Dims {
 		if d.Index {
 			continue

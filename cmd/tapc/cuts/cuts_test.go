@@ -7,15 +7,17 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // graph makes a graph of one call.
-func graph(d *declaration.Kernel, c *kernels.Call) (*ir.Graph, *ir.Node) {
+func graph(d *declaration.Kernel, c *infer.Call) (*ir.Graph, *ir.Node) {
 	g := ir.New()
-	side := func(ports []kernels.PortSel) ir.Ports {
+	side := func(ports []infer.Port) ir.Ports {
 		var list []ir.Port
 		for _, p := range ports {
 			port := ir.Port{Name: p.Name}
@@ -38,7 +40,7 @@ func TestHalosAreThoseOfShards(t *testing.T) {
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for range 3 {
-			c, err := kernels.Sample(d, rnd, scalar.Float32)
+			c, err := sample.Call(d, rnd, scalar.Float32)
 			if err != nil || c == nil {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/page"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -29,7 +30,7 @@ func WithKernels(document []byte, lib *kernels.Library) ([]byte, error) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", f.Name, f.Doc)
 		for _, name := range f.Kernels {
 			d, _ := lib.Find(name)
-			p, err := kernels.PageOf(d)
+			p, err := page.Of(d)
 			if err != nil {
 				return nil, err
 			}
@@ -42,7 +43,7 @@ func WithKernels(document []byte, lib *kernels.Library) ([]byte, error) {
 }
 
 // kernelMarkdown writes a page.
-func kernelMarkdown(b *bytes.Buffer, p *kernels.Page) {
+func kernelMarkdown(b *bytes.Buffer, p *page.Page) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n```text\n", p.Name, strings.ReplaceAll(p.Doc, "*", `\*`))
 	for _, o := range p.Inputs {
 		fmt.Fprintf(b, "in    %s\n", operandLine(o))

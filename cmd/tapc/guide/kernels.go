@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/page"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
 // KernelPages gives the pages of kernels by name, of all of them without names.
-func KernelPages(lib *kernels.Library, names []string) ([]*kernels.Page, error) {
+func KernelPages(lib *kernels.Library, names []string) ([]*page.Page, error) {
 	if len(names) == 0 {
 		names = lib.Names()
 	}
-	pages := make([]*kernels.Page, len(names))
+	pages := make([]*page.Page, len(names))
 	for i, name := range names {
 		d, ok := lib.Find(name)
 		if !ok {
 			return nil, diag.Unknown("kernel", name, slices.Clone(lib.Names()))
 		}
-		p, err := kernels.PageOf(d)
+		p, err := page.Of(d)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func firstSentence(text string) string {
 }
 
 // KernelText lays a page out for a terminal.
-func KernelText(p *kernels.Page) string {
+func KernelText(p *page.Page) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n%s\n", p.Name, p.Family, wrap(p.Doc, "  ", lineWidth))
 	section(&b, "inputs", lines(p.Inputs, operandLine))
@@ -89,7 +90,7 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-func operandLine(o kernels.PageOperand) string {
+func operandLine(o page.Operand) string {
 	text := o.Names[0]
 	if o.Variadic {
 		text += "..."
@@ -104,14 +105,14 @@ func operandLine(o kernels.PageOperand) string {
 	return text
 }
 
-func typeLine(v kernels.PageType) string {
+func typeLine(v page.Type) string {
 	if len(v.DTypes) == 0 {
 		return v.Name + ": " + v.Class
 	}
 	return v.Name + ": " + v.Class + " (" + strings.Join(v.DTypes, " ") + ")"
 }
 
-func parameterLine(p kernels.PageParameter) string {
+func parameterLine(p page.Parameter) string {
 	text := p.Name + ": " + p.Type
 	if p.HasDefault {
 		return text + ", default " + p.Default
@@ -126,7 +127,7 @@ func costLine(cost string) string {
 	return cost
 }
 
-func caseLines(c kernels.PageCase) []string {
+func caseLines(c page.Case) []string {
 	text := []string{c.Text, fmt.Sprintf("index %s, %d operations", c.Index, c.Flops)}
 	for _, m := range c.Inputs {
 		text = append(text, "reads "+m)

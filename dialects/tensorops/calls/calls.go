@@ -1,4 +1,4 @@
-// Package calls puts calls of kernels into graphs: a case that a kernel declares, or a random one. Read next: dialects/tensorops/kernels/sample.go.
+// Package calls puts calls of kernels into graphs: a case that a kernel declares, or a random one. Read next: dialects/tensorops/kernels/sample.
 package calls
 
 import (
@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -17,9 +18,9 @@ import (
 func Label(port string, i int) string { return fmt.Sprint(port, i) }
 
 // Graph gives a graph of one call, whose operation has a label, on tensors of its own.
-func Graph(label string, d *declaration.Kernel, c kernels.Call) *ir.Graph {
+func Graph(label string, d *declaration.Kernel, c infer.Call) *ir.Graph {
 	g := ir.New()
-	place := func(label string, s kernels.Selected) ir.Selection {
+	place := func(label string, s infer.Selected) ir.Selection {
 		r := s.Sel.Range()
 		return ir.Select(g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, r)
 	}
@@ -28,8 +29,8 @@ func Graph(label string, d *declaration.Kernel, c kernels.Call) *ir.Graph {
 }
 
 // Add adds the operation of a call to a graph, with a label; input and output give what it reads and writes, in the order of the call.
-func Add(g *ir.Graph, label string, d *declaration.Kernel, c kernels.Call, input, output func(label string, s kernels.Selected) ir.Selection) {
-	ports := func(list []kernels.PortSel, place func(string, kernels.Selected) ir.Selection) ir.Ports {
+func Add(g *ir.Graph, label string, d *declaration.Kernel, c infer.Call, input, output func(label string, s infer.Selected) ir.Selection) {
+	ports := func(list []infer.Port, place func(string, infer.Selected) ir.Selection) ir.Ports {
 		var out []ir.Port
 		for _, p := range list {
 			port := ir.Port{Name: p.Name}
@@ -47,7 +48,7 @@ func Add(g *ir.Graph, label string, d *declaration.Kernel, c kernels.Call, input
 }
 
 // Values gives the tensors of a call's inputs or outputs, by label, of their data in order.
-func Values(list []kernels.PortSel, data [][]byte) map[string]tensorfile.Tensor {
+func Values(list []infer.Port, data [][]byte) map[string]tensorfile.Tensor {
 	out := map[string]tensorfile.Tensor{}
 	for _, p := range list {
 		for i, s := range p.Sel {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/numbers"
 	"tensortapestry.org/tapc/dialects/tensorops/said"
 	"tensortapestry.org/tapc/ir"
@@ -17,7 +18,7 @@ import (
 // CheckSignature compares the signature and index that an operation carries, if it does, with its instance: wherever the index
 // stands, what the kernel reads to compute the outputs there must be in what the signature says. The maps are affine, so
 // that the corners of the index decide; where pieces refine them, all points of a small index do. The error is a diagnostic with an element that the signature fails to read.
-func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
+func CheckSignature(in *instance.Instance, g *ir.Graph, n *ir.Node) error {
 	sig, index := tensorops.SignatureOf(n), tensorops.IndexOf(n)
 	if sig == nil || index == nil || index.Range.Empty() {
 		return nil
@@ -27,7 +28,7 @@ func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 		points, _ = index.Range.Grid(index.Range.Shape())
 	}
 	for _, p := range points {
-		box, ok := in.boxAt(sig, p)
+		box, ok := boxAt(in, sig, p)
 		if !ok {
 			continue // no part that the kernel can be cut into: not for the signature to say
 		}
@@ -71,7 +72,7 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 		}
 		in, err := l.BindOperation(g, n.ID)
 		if err == nil {
-			err = in.CheckSignature(g, n)
+			err = CheckSignature(in, g, n)
 		}
 		right[words] = err == nil
 		found = append(found, diag.FromError(err)...)
@@ -89,7 +90,7 @@ func (l *Library) Said(g *ir.Graph, n *ir.Node, signature bool) string {
 }
 
 // boxAt gives the dims that compute the outputs which a signature says a point of the index has; ok is false if none do.
-func (in *Instance) boxAt(sig *tensorops.Signature, point zspace.Range) (zspace.Range, bool) {
+func boxAt(in *instance.Instance, sig *tensorops.Signature, point zspace.Range) (zspace.Range, bool) {
 	var outputs []zspace.Range
 	for _, o := range in.Operands {
 		if !o.Decl.Out {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/example"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/pieces"
@@ -74,11 +76,11 @@ func TestDerivedSignaturesAgree(t *testing.T) {
 	for _, name := range Builtin().Names() {
 		d, _ := Builtin().Find(name)
 		for _, c := range d.Cases {
-			x, err := ExampleOf(d, c)
+			x, err := example.Of(d, c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, err := Bind(d, x.Call)
+			in, err := bind.Instance(d, x.Call)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +92,7 @@ func TestDerivedSignaturesAgree(t *testing.T) {
 			n := g.Add(&tensorops.Operation{Kernel: name}, "op")
 			n.SetTag(&tensorops.Signature{Inputs: inputs, Outputs: outputs})
 			n.SetTag(&tensorops.Index{Range: in.Index()})
-			if err := in.CheckSignature(g, n); err != nil {
+			if err := CheckSignature(in, g, n); err != nil {
 				t.Errorf("%s, case %s: %v", name, c.Text, err)
 			}
 		}

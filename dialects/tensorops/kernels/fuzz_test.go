@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/example"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 )
 
 // FuzzParse reads any text as declarations. What is read must take calls, or refuse them, without a panic.
@@ -29,14 +33,14 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, d := range decls {
 			for _, c := range d.Cases {
-				_, _ = ExampleOf(d, c)
+				_, _ = example.Of(d, c)
 			}
-			for _, typ := range SampleTypes(d) {
-				c, err := Sample(d, rand.New(rand.NewPCG(1, uint64(typ))), typ)
+			for _, typ := range sample.Types(d) {
+				c, err := sample.Call(d, rand.New(rand.NewPCG(1, uint64(typ))), typ)
 				if err != nil || c == nil {
 					continue
 				}
-				if _, err := Bind(d, *c); err != nil {
+				if _, err := bind.Instance(d, *c); err != nil {
 					t.Fatalf("a sample of %s does not bind: %v", d.Name, err)
 				}
 			}

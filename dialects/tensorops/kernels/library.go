@@ -1,3 +1,10 @@
+// Package kernels is the library of kernels: tapc's own, declared in library/, and those of users and plugins; and what it says of the
+// operations of a graph.
+//
+// A kernel is declared once, in one file. declaration reads that; infer finds the shapes of a call's results; bind applies a kernel to a call, and
+// instance is what comes of it: loops, accesses and statements, from which the polyhedral signature follows, the work, and what the reference
+// evaluator runs and every back end compiles. example works out cases, sample makes calls for tests, page is for documentation. None of these
+// imports a back end or a pass. Read next: declaration/parse.go for the language, bind/bind.go for what is derived.
 package kernels
 
 import (
@@ -8,9 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
-	"tensortapestry.org/tapc/ir"
 )
 
 //go:embed library/*.kernel
@@ -100,23 +105,4 @@ func (l *Library) Names() []string { return l.names }
 func (l *Library) Find(name string) (*declaration.Kernel, bool) {
 	d, ok := l.byName[Bare(name)]
 	return d, ok
-}
-
-// CallOf makes the call that ports and parameters in a graph amount to. What is no tensor there has the type Invalid.
-func CallOf(g *ir.Graph, params ir.Attrs, inputs, outputs ir.Ports) Call {
-	return Call{params, portSels(g, inputs), portSels(g, outputs), g}
-}
-
-func portSels(g *ir.Graph, ports ir.Ports) []PortSel {
-	out := make([]PortSel, ports.Len())
-	for i, p := range ports.Each() {
-		out[i] = PortSel{Name: p.Name, Sel: make([]Selected, len(p.Sel))}
-		for j, s := range p.Sel {
-			out[i].Sel[j].Sel = s
-			if t := tensorops.TensorOf(g, s.Tensor); t != nil {
-				out[i].Sel[j].Type = t.Type()
-			}
-		}
-	}
-	return out
 }

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 )
 
 // Every kernel of the library has calls for every element type that it admits, and what it infers it binds.
 func TestSamples(t *testing.T) {
 	for _, name := range Builtin().Names() {
 		d, _ := Builtin().Find(name)
-		for _, typ := range SampleTypes(d) {
+		for _, typ := range sample.Types(d) {
 			rnd := rand.New(rand.NewPCG(1, uint64(typ)))
 			for range 5 {
-				c, err := Sample(d, rnd, typ)
+				c, err := sample.Call(d, rnd, typ)
 				if err != nil {
 					t.Errorf("%s of %v: %v", name, typ, err)
 				}

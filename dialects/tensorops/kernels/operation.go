@@ -3,12 +3,15 @@ package kernels
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // ConstraintID is the id under which misuse of a kernel is reported.
@@ -16,40 +19,24 @@ const ConstraintID = "OperationKernelAgreementConstraint"
 
 // BindOperation applies the kernel that an operation names to the operation's selections. An error is a diagnostic with its
 // place in the user's file.
-func (l *Library) BindOperation(g *ir.Graph, id ir.NodeID) (*Instance, error) {
+func (l *Library) BindOperation(g *ir.Graph, id ir.NodeID) (*instance.Instance, error) {
 	n, op := g.Node(id), tensorops.OperationOf(g, id)
 	decl, ok := l.Find(op.Kernel)
 	if !ok {
 		d := diag.Errorf("TAP0601", ConstraintID, g.At(n, "/body/kernel"), "%s uses a kernel that tapc does not know", g.Name(id))
-		d = d.Want("a kernel that tapc has", quote(op.Kernel))
+		d = d.Want("a kernel that tapc has", strconv.Quote(op.Kernel))
 		if near := l.nearest(op.Kernel); near != "" {
 			d = d.WithHint("did you mean %q?", near)
 		}
 		return nil, d
 	}
-	in, err := Bind(decl, CallOf(g, op.Params, op.Inputs, op.Outputs))
-	var refused *BindError
+	in, err := bind.Instance(decl, infer.CallOf(g, op.Params, op.Inputs, op.Outputs))
+	var refused *infer.Error
 	if errors.As(err, &refused) {
 		return nil, diag.Errorf("TAP0602", ConstraintID, g.At(n, refused.Field), "%s: %s", g.Name(id), refused.Message).
 			Want(refused.Expected, refused.Found)
 	}
 	return in, err
-}
-
-// RestrictTo gives the box of dims that computes a shard with the given output ports; see Restrict.
-func (in *Instance) RestrictTo(outputs ir.Ports) (zspace.Range, error) {
-	var boxes []zspace.Range
-	for _, o := range in.Operands {
-		if !o.Decl.Out {
-			continue
-		}
-		var r zspace.Range
-		if p := outputs.Get(o.Port); p != nil && o.Entry < len(p.Sel) {
-			r = p.Sel[o.Entry].Range()
-		}
-		boxes = append(boxes, r)
-	}
-	return in.Restrict(boxes)
 }
 
 // nearest finds the kernel whose name is closest to a misspelt one, or "". Namespaces do not count.

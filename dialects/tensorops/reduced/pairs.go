@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -27,7 +27,7 @@ type step struct {
 }
 
 // paired gives the name of the pair that a reduction makes with an earlier one; "" if it makes none.
-func paired(in *kernels.Instance, first, second *scalar.Expr) string {
+func paired(in *instance.Instance, first, second *scalar.Expr) string {
 	if second.Monoid != scalar.Add || !slices.Equal(first.Over, second.Over) {
 		return ""
 	}
@@ -47,7 +47,7 @@ func paired(in *kernels.Instance, first, second *scalar.Expr) string {
 
 // pairing looks for what a reduction gives in the terms of another.
 type pairing struct {
-	in    *kernels.Instance
+	in    *instance.Instance
 	first *scalar.Expr
 }
 
@@ -112,7 +112,7 @@ func (p *pairing) alike(a, b *scalar.Expr) bool {
 }
 
 // joined writes the reductions along a dim, of which those that make a pair are one.
-func joined(in *kernels.Instance, list []step) (names []string) {
+func joined(in *instance.Instance, list []step) (names []string) {
 	done := make([]bool, len(list))
 	for i, a := range list {
 		if done[i] {

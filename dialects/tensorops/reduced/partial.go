@@ -3,25 +3,25 @@ package reduced
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Partial says by which operator the results of an operation on parts of a dim combine to its results. There is none if results run along the dim, if it
 // is reduced in several ways, or if the operation goes on with what it gives by anything that does not distribute over the operator.
-func Partial(in *kernels.Instance, dim int) (by scalar.Op, ok bool) {
+func Partial(in *instance.Instance, dim int) (by scalar.Op, ok bool) {
 	return partialBeside(in, dim, func(int) bool { return false })
 }
 
 // Beside says so of sums to which the operation adds what does not go along the dim, such as a bias: that joins the results on one part.
-func Beside(in *kernels.Instance, dim int) (by scalar.Op, ok bool) {
+func Beside(in *instance.Instance, dim int) (by scalar.Op, ok bool) {
 	by, ok = partialBeside(in, dim, func(i int) bool {
 		return !in.Operands[i].Decl.Out && !slices.ContainsFunc(in.Operands[i].Access.Projection, func(row []int64) bool { return row[dim] != 0 })
 	})
 	return by, ok && by == scalar.Add
 }
 
-func partialBeside(in *kernels.Instance, dim int, joins func(operand int) bool) (by scalar.Op, ok bool) {
+func partialBeside(in *instance.Instance, dim int, joins func(operand int) bool) (by scalar.Op, ok bool) {
 	if Stored(in, dim) || in.Dims[dim].Index {
 		return scalar.NoOp, false
 	}
@@ -44,7 +44,7 @@ func partialBeside(in *kernels.Instance, dim int, joins func(operand int) bool) 
 // Distributes says whether an operation on partial results gives partial results: where the operands that are asked for are each combined of
 // partial ones by an operator, and all others are the same, its results are combined by the operator of those that it gives for each.
 // So it is for sums with what is linear in these operands together.
-func Distributes(in *kernels.Instance, by scalar.Op, of func(o *kernels.Operand) bool) bool {
+func Distributes(in *instance.Instance, by scalar.Op, of func(o *instance.Operand) bool) bool {
 	d := distribution{in: in, by: by, of: func(i int) bool { return of(&in.Operands[i]) }, dim: -1}
 	return d.results()
 }
@@ -70,7 +70,7 @@ const (
 
 // distribution follows the values of an operation. Either operands are partial, or the results of reductions along dim are.
 type distribution struct {
-	in  *kernels.Instance
+	in  *instance.Instance
 	by  scalar.Op
 	of  func(operand int) bool
 	dim int // -1 for none

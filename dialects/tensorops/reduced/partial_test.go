@@ -15,6 +15,9 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -23,7 +26,7 @@ import (
 )
 
 // bind reads a graph of one operation.
-func bind(t *testing.T, graph string) *kernels.Instance {
+func bind(t *testing.T, graph string) *instance.Instance {
 	t.Helper()
 	g, err := text.Read([]byte("tapc 1\n"+graph), "g.tap", dialects.Registry())
 	if err != nil {
@@ -81,7 +84,7 @@ func TestPartial(t *testing.T) {
 }
 
 // describe writes the inputs, alone, all together and the first with the last, over which an operation distributes, and its dims with partial results.
-func describe(in *kernels.Instance) string {
+func describe(in *instance.Instance) string {
 	var words, ports []string
 	for _, o := range in.Operands {
 		if !o.Decl.Out && !slices.Contains(ports, o.Port) {
@@ -92,16 +95,16 @@ func describe(in *kernels.Instance) string {
 		name := ":" + scalar.MonoidName(by)
 		one := false
 		for _, p := range ports {
-			if reduced.Distributes(in, by, func(o *kernels.Operand) bool { return o.Port == p && o.Entry == 0 }) {
+			if reduced.Distributes(in, by, func(o *instance.Operand) bool { return o.Port == p && o.Entry == 0 }) {
 				words, one = append(words, p+name), true
 			}
 		}
 		if one {
 			continue
 		}
-		if reduced.Distributes(in, by, func(o *kernels.Operand) bool { return !o.Decl.Out }) {
+		if reduced.Distributes(in, by, func(o *instance.Operand) bool { return !o.Decl.Out }) {
 			words = append(words, "all"+name)
-		} else if reduced.Distributes(in, by, func(o *kernels.Operand) bool { return o.Port == "x" || o.Port == "b" }) {
+		} else if reduced.Distributes(in, by, func(o *instance.Operand) bool { return o.Port == "x" || o.Port == "b" }) {
 			words = append(words, "x+b"+name)
 		}
 	}
@@ -123,7 +126,7 @@ func TestDistributesIsTrue(t *testing.T) {
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for range 3 {
-			c, err := kernels.Sample(d, rnd, scalar.Float64)
+			c, err := sample.Call(d, rnd, scalar.Float64)
 			if err != nil || c == nil || len(c.Outputs) == 0 {
 				continue
 			}
@@ -131,7 +134,7 @@ func TestDistributesIsTrue(t *testing.T) {
 			for _, by := range []scalar.Op{scalar.Add, scalar.Max} {
 				for one := range len(x.names) + 1 { // each input alone, and all together
 					of := func(i int) bool { return i < len(x.names) && (i == one || one == len(x.names)) }
-					if !reduced.Distributes(x.in, by, func(o *kernels.Operand) bool { return of(x.number(o)) }) {
+					if !reduced.Distributes(x.in, by, func(o *instance.Operand) bool { return of(x.number(o)) }) {
 						continue
 					}
 					if x.holds(t, rnd, by, of) {
@@ -151,17 +154,17 @@ func TestDistributesIsTrue(t *testing.T) {
 // call is a graph of one call.
 type call struct {
 	g     *ir.Graph
-	in    *kernels.Instance
+	in    *instance.Instance
 	ev    *reference.Evaluator
 	names []string // of the inputs, in the order of ports and entries
 	ports []string
 	ids   []ir.NodeID
 }
 
-func newCall(t *testing.T, lib *kernels.Library, d *declaration.Kernel, c *kernels.Call) *call {
+func newCall(t *testing.T, lib *kernels.Library, d *declaration.Kernel, c *infer.Call) *call {
 	t.Helper()
 	g, x := ir.New(), &call{ev: &reference.Evaluator{Library: lib, Unchecked: true}}
-	side := func(ports []kernels.PortSel, letter string) ir.Ports {
+	side := func(ports []infer.Port, letter string) ir.Ports {
 		var list []ir.Port
 		for _, p := range ports {
 			port := ir.Port{Name: p.Name}
@@ -187,7 +190,7 @@ func newCall(t *testing.T, lib *kernels.Library, d *declaration.Kernel, c *kerne
 	return x
 }
 
-func (x *call) number(o *kernels.Operand) int {
+func (x *call) number(o *instance.Operand) int {
 	if o.Decl.Out {
 		return 63
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/diag"
@@ -19,7 +20,7 @@ import (
 
 // Reductions gives the names of the monoids that reduce along a dim, pairs among them, in the order in which they are carried out; placed says that
 // something is read at one computed place of it.
-func Reductions(in *kernels.Instance, dim int) (names []string, placed bool) {
+func Reductions(in *instance.Instance, dim int) (names []string, placed bool) {
 	var list []step
 	for _, s := range in.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
@@ -37,12 +38,12 @@ func Reductions(in *kernels.Instance, dim int) (names []string, placed bool) {
 }
 
 // Stored says whether results run along a dim.
-func Stored(in *kernels.Instance, dim int) bool {
-	return slices.ContainsFunc(in.Statements, func(s kernels.Statement) bool { return s.Store >= 0 && slices.Contains(s.Over, dim) })
+func Stored(in *instance.Instance, dim int) bool {
+	return slices.ContainsFunc(in.Statements, func(s instance.Statement) bool { return s.Store >= 0 && slices.Contains(s.Over, dim) })
 }
 
 // Dims gives the dims of an instance that it reduces, those beside that are read at computed places.
-func Dims(in *kernels.Instance) (dims []int) {
+func Dims(in *instance.Instance) (dims []int) {
 	for i, d := range in.Dims {
 		if names, placed := Reductions(in, i); !d.Index && len(names) > 0 && !placed {
 			dims = append(dims, i)
@@ -52,7 +53,7 @@ func Dims(in *kernels.Instance) (dims []int) {
 }
 
 // Of gives the tag of an operation that is bound to its kernel; nil if it reduces nothing. The error is an overflow.
-func Of(in *kernels.Instance) (*tensorops.Reduced, error) {
+func Of(in *instance.Instance) (*tensorops.Reduced, error) {
 	dims := Dims(in)
 	if len(dims) == 0 {
 		return nil, nil
@@ -80,7 +81,7 @@ func Of(in *kernels.Instance) (*tensorops.Reduced, error) {
 }
 
 // columns says which columns of the signature of the widened instance the dims of the index have, followed by the reduced ones.
-func columns(in *kernels.Instance, dims []int) []int {
+func columns(in *instance.Instance, dims []int) []int {
 	var free, rest []int
 	n := 0
 	for i, d := range in.Dims {
@@ -107,7 +108,7 @@ func sorted(row []int64, order []int) []int64 {
 
 // Check holds the tag that an operation carries, if it does, to its kernel: the dimensions are those that the kernel reduces, and what the kernel
 // reads at a point of the index and of these is in what the maps say. The error is a diagnostic.
-func Check(in *kernels.Instance, g *ir.Graph, n *ir.Node) error {
+func Check(in *instance.Instance, g *ir.Graph, n *ir.Node) error {
 	tag, index := tensorops.ReducedOf(n), tensorops.IndexOf(n)
 	if tag == nil || index == nil {
 		return nil
@@ -140,7 +141,7 @@ func list(r *tensorops.Reduced) string {
 
 // checkReads compares what maps say with what the kernel's own say, at the corners of the index and the reduced dimensions: all are affine. The index
 // may begin elsewhere than the kernel's, at 0.
-func checkReads(in *kernels.Instance, g *ir.Graph, n *ir.Node, tag, own *tensorops.Reduced) error {
+func checkReads(in *instance.Instance, g *ir.Graph, n *ir.Node, tag, own *tensorops.Reduced) error {
 	here, there := tag.Index(tensorops.IndexOf(n).Range), own.Index(in.Index())
 	if here.Empty() || !slices.Equal(here.Shape(), there.Shape()) {
 		return nil // what an index of another shape is to the kernel, its signature says

@@ -10,6 +10,8 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -17,9 +19,9 @@ import (
 )
 
 // graph makes a graph of one call.
-func graph(d *declaration.Kernel, c *kernels.Call) (*ir.Graph, *ir.Node) {
+func graph(d *declaration.Kernel, c *infer.Call) (*ir.Graph, *ir.Node) {
 	g := ir.New()
-	side := func(ports []kernels.PortSel) ir.Ports {
+	side := func(ports []infer.Port) ir.Ports {
 		var list []ir.Port
 		for _, p := range ports {
 			port := ir.Port{Name: p.Name}
@@ -43,7 +45,7 @@ func TestDerivedTagsAreValid(t *testing.T) {
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for range 4 {
-			c, err := kernels.Sample(d, rnd, scalar.Float32)
+			c, err := sample.Call(d, rnd, scalar.Float32)
 			if err != nil || c == nil {
 				continue
 			}
@@ -103,11 +105,11 @@ func lies(tag *tensorops.Reduced) map[string]*tensorops.Reduced {
 func TestMapsThatLieAreFound(t *testing.T) {
 	lib := kernels.Builtin()
 	d, _ := lib.Find("matmul")
-	box := func(shape ...int64) kernels.Selected {
-		return kernels.Selected{Sel: ir.Select(0, zspace.MustShape(shape...)), Type: scalar.Float32}
+	box := func(shape ...int64) infer.Selected {
+		return infer.Selected{Sel: ir.Select(0, zspace.MustShape(shape...)), Type: scalar.Float32}
 	}
-	g, n := graph(d, &kernels.Call{Inputs: []kernels.PortSel{{Name: "W", Sel: []kernels.Selected{box(5, 2)}}, {Name: "X", Sel: []kernels.Selected{box(3, 5)}}},
-		Outputs: []kernels.PortSel{{Name: "Z", Sel: []kernels.Selected{box(3, 2)}}}})
+	g, n := graph(d, &infer.Call{Inputs: []infer.Port{{Name: "W", Sel: []infer.Selected{box(5, 2)}}, {Name: "X", Sel: []infer.Selected{box(3, 5)}}},
+		Outputs: []infer.Port{{Name: "Z", Sel: []infer.Selected{box(3, 2)}}}})
 	in, err := lib.BindOperation(g, n.ID)
 	if err != nil {
 		t.Fatal(err)

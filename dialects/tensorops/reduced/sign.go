@@ -2,12 +2,12 @@ package reduced
 
 import (
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 )
 
 // Sign gives an operation the signature and the index that its kernel derives, and what is read exactly. The error is an overflow.
-func Sign(n *ir.Node, in *kernels.Instance) error {
+func Sign(n *ir.Node, in *instance.Instance) error {
 	inputs, outputs, err := in.Signature()
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func Sign(n *ir.Node, in *kernels.Instance) error {
 }
 
 // Tag gives an operation that its kernel has signed the tag of its reduced dimensions, if it has any.
-func Tag(n *ir.Node, in *kernels.Instance) error {
+func Tag(n *ir.Node, in *instance.Instance) error {
 	tag, err := Of(in)
 	if tag != nil && err == nil {
 		n.SetTag(tag)

@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/frontends/foreign"
@@ -260,15 +261,7 @@ func (b *raiser) results(op *foreign.Op, from amanda.Source, in ir.Ports) []*ten
 		b.fault(op, "%s is no kernel of tapc, so its outputs need a dtype and a shape", op.Type)
 		return nil
 	}
-	c := kernels.Call{Params: params(from.Op)}
-	for _, p := range in.Each() {
-		x := kernels.PortSel{Name: p.Name}
-		for _, s := range p.Sel {
-			x.Sel = append(x.Sel, kernels.Selected{Sel: s, Type: tensorops.TensorOf(b.g, s.Tensor).Type()})
-		}
-		c.Inputs = append(c.Inputs, x)
-	}
-	shapes, types, err := kernels.Infer(decl, c)
+	shapes, types, err := infer.Outputs(decl, infer.CallOf(b.g, params(from.Op), in, ir.Ports{}))
 	for i := range out {
 		if err != nil || i >= len(shapes) || types[i] == scalar.Invalid {
 			b.fault(op, "the type and shape of its outputs can not be told (%v): give their ports a dtype and a shape", err)

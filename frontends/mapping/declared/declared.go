@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/example"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -26,7 +27,7 @@ func Cases(lib *kernels.Library) ([]Case, error) {
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for i, c := range d.Cases {
-			x, err := kernels.ExampleOf(d, c)
+			x, err := example.Of(d, c)
 			if err != nil {
 				return nil, fmt.Errorf("%s, case %d: %w", name, i, err)
 			}
@@ -41,7 +42,7 @@ func Cases(lib *kernels.Library) ([]Case, error) {
 	return out, nil
 }
 
-func program(d *declaration.Kernel, x *kernels.Example) (Case, error) {
+func program(d *declaration.Kernel, x *example.Example) (Case, error) {
 	out := Case{Graph: calls.Graph(d.Name, d, x.Call), Inputs: calls.Values(x.Call.Inputs, x.Inputs)}
 	p, err := tensorops.ProgramOf(out.Graph)
 	if err != nil {

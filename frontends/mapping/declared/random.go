@@ -4,8 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/example"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -13,11 +15,11 @@ import (
 // has infinities, numbers that are none and zeros of both signs among them. Integers are small, so that they can be indices. It is nil if no call came to
 // anything, as for a kernel whose parameters are texts.
 func Random(rnd *rand.Rand, name string, d *declaration.Kernel, t scalar.DType) (*Case, error) {
-	call, err := kernels.Sample(d, rnd, t)
+	call, err := sample.Call(d, rnd, t)
 	if err != nil || call == nil {
 		return nil, err
 	}
-	x := &kernels.Example{Call: *call}
+	x := &example.Example{Call: *call}
 	for _, p := range call.Inputs {
 		for _, s := range p.Sel {
 			x.Inputs = append(x.Inputs, values(rnd, s))
@@ -28,7 +30,7 @@ func Random(rnd *rand.Rand, name string, d *declaration.Kernel, t scalar.DType) 
 	return &one, err
 }
 
-func values(rnd *rand.Rand, s kernels.Selected) []byte {
+func values(rnd *rand.Rand, s infer.Selected) []byte {
 	n, err := s.Sel.Range().Size()
 	if err != nil {
 		return nil

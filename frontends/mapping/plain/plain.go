@@ -10,7 +10,9 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/bind"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
@@ -35,8 +37,8 @@ func WithoutChecks(ctx context.Context, g *ir.Graph, lib *kernels.Library) (*ir.
 }
 
 // Parameters gives all parameters of a call, axes counted from the front. A kernel that an equation declares has only those that are given.
-func Parameters(decl *declaration.Kernel, c kernels.Call) (ir.Attrs, error) {
-	in, err := kernels.Bind(decl, c)
+func Parameters(decl *declaration.Kernel, c infer.Call) (ir.Attrs, error) {
+	in, err := bind.Instance(decl, c)
 	if err != nil || decl.Equation != "" {
 		return c.Params, err
 	}
@@ -55,7 +57,7 @@ func Parameters(decl *declaration.Kernel, c kernels.Call) (ir.Attrs, error) {
 
 // axisRank gives the rank that a negative axis counts from the end of: that of the operand that has most dimensions among those that the axis
 // parts in two.
-func axisRank(decl *declaration.Kernel, c kernels.Call, a declaration.Attr) int64 {
+func axisRank(decl *declaration.Kernel, c infer.Call, a declaration.Attr) int64 {
 	most := 0
 	for _, o := range decl.Operands {
 		of := func(group string) bool {

@@ -3,7 +3,7 @@ package views
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -12,7 +12,7 @@ import (
 
 // Moved gives the operands of an instance that stores its one input's elements, as they are or converted in a way that the conversion
 // from the stored type can be joined with.
-func Moved(in *kernels.Instance, stored, typ scalar.DType) (load, store kernels.Operand, ok bool) {
+func Moved(in *instance.Instance, stored, typ scalar.DType) (load, store instance.Operand, ok bool) {
 	if len(in.Statements) != 1 || in.Statements[0].Store < 0 {
 		return load, store, false
 	}
@@ -28,7 +28,7 @@ func Moved(in *kernels.Instance, stored, typ scalar.DType) (load, store kernels.
 
 // AlongDims gives the loop that each dimension of a written operand follows, -1 for one that follows none; every other loop has one
 // point.
-func AlongDims(in *kernels.Instance, access zspace.AffineMap) ([]int, bool) {
+func AlongDims(in *instance.Instance, access zspace.AffineMap) ([]int, bool) {
 	dims := make([]int, len(access.Projection))
 	used := make([]bool, len(in.Dims))
 	for k, row := range access.Projection {

@@ -7,7 +7,7 @@ package views
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -124,7 +124,7 @@ func viewOfOnes(from, to ir.Selection) (view, bool) {
 }
 
 // viewAlong gives the view of an instance that only moves elements.
-func viewAlong(in *kernels.Instance, load, store kernels.Operand) (view, bool) {
+func viewAlong(in *instance.Instance, load, store instance.Operand) (view, bool) {
 	v := view{source: load.Sel, shape: store.Sel.Range().Shape()}
 	dims, ok := AlongDims(in, store.Access)
 	if !ok || slices.Contains(v.shape, 0) {
@@ -327,8 +327,8 @@ func built(s *rewrite.Site, source ir.Selection, list []selector) rewrite.Operan
 }
 
 // folds says whether an operation reduces anything.
-func folds(in *kernels.Instance) bool {
-	return slices.ContainsFunc(in.Statements, func(s kernels.Statement) bool {
+func folds(in *instance.Instance) bool {
+	return slices.ContainsFunc(in.Statements, func(s instance.Statement) bool {
 		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce })
 	})
 }

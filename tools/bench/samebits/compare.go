@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -212,7 +212,7 @@ func (c *testCase) describe(ctx context.Context, program string) error {
 			n *= d
 		}
 		c.Inputs[in.Name] = fmt.Sprintf("in%d.npy", i)
-		data := tensorfile.Tensor{DType: t, Shape: in.Shape, Data: kernels.Values(rnd, t, int(n))}
+		data := tensorfile.Tensor{DType: t, Shape: in.Shape, Data: sample.Values(rnd, t, int(n))}
 		if err := tensorfile.WriteNPY(filepath.Join(c.dir, c.Inputs[in.Name]), data); err != nil {
 			return err
 		}

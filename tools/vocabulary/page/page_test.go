@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/mapping/declared"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -48,7 +49,7 @@ func TestGoesBack(t *testing.T) {
 			continue
 		}
 		d, _ := kernels.Builtin().Find(name)
-		types := kernels.SampleTypes(d)
+		types := sample.Types(d)
 		for i, typ := range types {
 			if !testkit.Full() && typ != scalar.Float32 && i*7%len(types) > 1 {
 				continue

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cmd/tapc/into"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/mapping/declared"
@@ -122,7 +123,7 @@ func (e *Equal) byChance(ctx context.Context, vocabulary, name string) error {
 	d, _ := kernels.Builtin().Find(name)
 	known := slices.Clone(e.Reasons)
 	rnd := rand.New(rand.NewPCG(17, 1))
-	types := kernels.SampleTypes(d)
+	types := sample.Types(d)
 	for i := range 60 {
 		t := types[i%len(types)]
 		if i%2 == 0 && slices.Contains(types, scalar.Float32) {
