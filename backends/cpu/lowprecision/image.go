@@ -11,9 +11,9 @@ import (
 // pad writes the function that copies a row of the left operand: as the instructions take its elements, with its zero point around.
 func (n *Kernel) pad() {
 	c := n.left.converter()
-	copied := &product.PaddedCopy{Text: n.Text, E: n.p.E, Operand: n.p.K.Operands[n.left.operand], Padded: n.p.C.Padded, Kept: c.v.W.Type(kept(c.l))}
-	copied.Elements = product.Elements{Places: c.places, One: c.one,
-		Run: func(from, to string, n int64) string { return fmt.Sprintf("%s(%s, %s, %d)", c.line(), from, to, n) }}
+	copied := &product.PaddedCopy{Text: n.Text, E: n.p.E, Operand: n.p.K.Operands[n.left.operand], Padded: n.p.C.Padded, Kept: c.V.W.Type(kept(c.Form))}
+	copied.Elements = product.Elements{Places: c.Places, One: c.One,
+		Run: func(from, to string, n int64) string { return fmt.Sprintf("%s(%s, %s, %d)", c.Line(), from, to, n) }}
 	copied.Fill = func() string { // the zero point in the signs that the copy has; numbers of bfloat16 that are 0 have such bytes too
 		z := n.left.zero()
 		if z.e == nil {

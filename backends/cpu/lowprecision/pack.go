@@ -49,9 +49,9 @@ func (o *operand) packFunction() {
 // transposed if panels have it the other way.
 func (o *operand) packBlock(step, stepK string) {
 	c := o.converter()
-	form, pack := panels.Lines, c.lines
+	form, pack := panels.Lines, c.Lines
 	if o.neighbours() {
-		form, pack = panels.Across, c.across
+		form, pack = panels.Across, c.Across
 	}
 	call := func(to string) string {
 		return fmt.Sprintf("%s(from + k * %s + lane * %s, %s, %s, live, count, %s);", pack(), stepK, step, step, stepK, to)
@@ -59,13 +59,13 @@ func (o *operand) packBlock(step, stepK string) {
 	if form == o.layout.Blocked.Form {
 		o.n.Line("%s", call("to"))
 	} else {
-		o.n.Line("{ _Alignas(64) uint8_t turned[%d]; %s %s(turned, to); }", panels.BlockBytes, call("turned"), c.transposed())
+		o.n.Line("{ _Alignas(64) uint8_t transposed[%d]; %s %s(transposed, to); }", panels.BlockBytes, call("transposed"), c.Transposed())
 	}
 }
 
 // converter gives the writer of the functions that convert its elements.
-func (o *operand) converter() *converter {
-	return &converter{o.n.p.E.V, o.n.p.N, o.layout.Blocked}
+func (o *operand) converter() *Converter {
+	return &Converter{o.n.p.E.V, o.n.p.N, o.layout.Blocked}
 }
 
 // zeroPointers declares the pointers of what zero points are read from.

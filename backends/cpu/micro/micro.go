@@ -84,14 +84,8 @@ var Table = []Kernel{
 //go:embed c/*.c
 var microkernelFiles embed.FS
 
-// Text is a file of the folder microkernels.
-func Text(file string) string {
-	data, err := microkernelFiles.ReadFile("c/" + file)
-	if err != nil {
-		panic(fmt.Sprintf("cpu: %v", err)) // the program itself would be damaged
-	}
-	return string(data)
-}
+// Text is a C file of the table.
+func Text(file string) string { return vector.Text(microkernelFiles, file) }
 
 // For gives the rows for the products of groups on a target, the best first; the last is for every processor.
 func For(t isa.Target, group int64) []Kernel {

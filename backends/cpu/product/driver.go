@@ -96,15 +96,15 @@ func (p *Product) Functions() {
 	case p.C.Window != nil:
 		windowFunction(p)
 	default:
-		columnsOf(p).function()
+		p.packColumns()
 	}
 	switch {
 	case p.Pack.Left == tile.UpFront:
-		rowsOf(p).upFront()
+		p.packRowsUpFront()
 	case p.C.Padded != nil:
 		pad(p)
 	case p.Pack.Left == tile.PerMacroTile:
-		rowsOf(p).function()
+		p.packRows()
 	}
 	if p.C.Transposed {
 		p.TransposeSums(p.D, p.element())

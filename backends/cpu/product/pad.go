@@ -10,7 +10,6 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 
 	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -37,7 +36,7 @@ type PaddedCopy struct {
 // Elements writes how elements are copied.
 type Elements struct {
 	Run    func(from, to string, n int64) string // a statement that copies neighbours
-	Places func() string                         // names the function that transposes neighbours on the way, see vector.TransposePlaces
+	Places func() string                         // names the function that transposes neighbours on the way
 	One    func(element string) string           // an element as the copy has it
 }
 
@@ -111,14 +110,14 @@ func (p *PaddedCopy) row(to string, live, n, stepAcross, stepInner int64) {
 
 // pad writes the function that copies a row of the left operand and puts zeros around it.
 func pad(p *Product) {
-	stored, d := p.E.W.Stored(p.D), p.E.V.Of(p.D, p.N)
+	stored := p.E.W.Stored(p.D)
 	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Padded: p.C.Padded, Kept: stored, Elements: Elements{
 		Run: func(from, to string, n int64) string {
 			return fmt.Sprintf("__builtin_memcpy(%s, %s, %d * sizeof *to)", to, from, n)
 		},
 		Places: func() string {
-			square := d.Transpose(p.N, "from + y * step + x", "step", "to + x * values + y", "values")
-			return vector.TransposePlaces(p.E.V, "tapc_turn_places_"+vector.ElementName(p.D), stored, stored, square, "from[y * step + x]", p.N)
+			x := p.E.V.Of(p.D, p.N)
+			return Places(x, "", "TAPC_KEPT "+stored, "TAPC_ONE(x) x", transposing(x, p.N))
 		},
 		One: func(element string) string { return element },
 	}}

@@ -1,5 +1,5 @@
 // Package product makes the trees of contractions as products of matrices, and writes the templates of their leaves: packing, register tiles, and what is done with sums. It must not
-// import backends/cpu. Read next: product.go, tree.go, tile.go.
+// import backends/cpu. Read next: product.go, tree.go, tile.go, c/pack.c.
 package product
 
 import (

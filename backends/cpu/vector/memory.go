@@ -2,6 +2,7 @@ package vector
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cexpr"
@@ -17,6 +18,9 @@ type Type struct {
 
 // Of gives the type of vectors of n values.
 func (v *Printer) Of(d scalar.DType, n int) Type { return Type{v, d, n} }
+
+// Lanes is how many values a vector has.
+func (x Type) Lanes() int { return x.n }
 
 // LeastBytes is the size of the smallest vector that is worth it.
 const LeastBytes = 16
@@ -225,26 +229,31 @@ func blends(n, half int) (lo, hi string) {
 	return strings.Join(a, ", "), strings.Join(b, ", ")
 }
 
-// TransposePlaces names the function that copies places that are neighbours, the values of each of them step apart, so that the values are
-// neighbours: squares are turned, as square says, the last ones over what is there already, and where there is no room for one, element by
-// element, as one says.
-func TransposePlaces(v *Printer, name, stored, kept, square, one string, side int) string {
-	return v.Define(name, func() string {
-		return fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, %s *to, int64_t places, int64_t values) {
-  if (places < %[5]d || values < %[5]d) {
-    for (int64_t x = 0; x < places; x++)
-      for (int64_t y = 0; y < values; y++) to[x * values + y] = %[6]s;
-    return;
-  }
-  for (int64_t u = 0; u < places; u += %[5]d) {
-    for (int64_t v = 0; v < values; v += %[5]d) {
-      const int64_t x = u + %[5]d <= places ? u : places - %[5]d, y = v + %[5]d <= values ? v : values - %[5]d;
-      %[4]s;
-    }
-  }
+// Text is a C file of a package's folder c, which is a part of tapc.
+func Text(files fs.FS, file string) string {
+	data, err := fs.ReadFile(files, "c/"+file)
+	if err != nil {
+		panic(fmt.Sprintf("cpu: %v", err)) // the program itself would be damaged
+	}
+	return string(data)
 }
-`, name, stored, kept, square, side, one)
+
+// File defines the functions of a C file for the vectors of a type. In the file TAPC_ELEMENT is an element as it is stored, TAPC_VECTOR a vector of TAPC_COUNT values,
+// TAPC_NAME(f) what a function f is called, and there are macros beside, each given as what follows #define. A variant is a part of the names of those that differ in
+// macros. What comes back gives the name of a function.
+func (x Type) File(files fs.FS, file, variant string, macros ...string) func(function string) string {
+	suffix := fmt.Sprintf("_%sx%d%s", ElementName(x.d), x.n, variant)
+	macros = append([]string{"TAPC_NAME(f) f##" + suffix, "TAPC_ELEMENT " + cexpr.Stored(x.d), "TAPC_VECTOR " + x.v.Type(x.d, x.n), fmt.Sprintf("TAPC_COUNT %d", x.n)}, macros...)
+	x.v.Define(file+suffix, func() string {
+		var before, behind strings.Builder
+		for _, m := range macros {
+			name := m[:strings.IndexAny(m, "( ")]
+			before.WriteString("#define " + m + "\n")
+			behind.WriteString("#undef " + name + "\n")
+		}
+		return before.String() + Text(files, file) + behind.String()
 	})
+	return func(function string) string { return function + suffix }
 }
 
 // Singles defines what C files call vectors of some float32.

@@ -4,7 +4,6 @@ package winograd
 
 import (
 	"embed"
-	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -162,18 +161,9 @@ var files embed.FS
 // Define adds the transformations, in vectors of some lanes, to the definitions before kernels.
 func Define(v *vector.Printer, lanes int) {
 	vector.Singles(v, lanes)
-	v.Define("tapc_squares", func() string {
-		x := v.Of(scalar.Float32, lanes)
-		return fmt.Sprintf("#define TAPC_LOAD(p, n) %s\n#define TAPC_TURN(from, step, to, apart) %s\n", x.Load("p", "n"), x.Transpose(lanes, "from", "step", "to", "apart"))
-	})
+	x := v.Of(scalar.Float32, lanes)
 	for _, file := range []string{"patch.c", "transform.c"} {
-		v.Define(file, func() string {
-			text, err := files.ReadFile("c/" + file)
-			if err != nil {
-				panic(fmt.Sprintf("winograd: %v", err)) // the program itself would be damaged
-			}
-			return string(text)
-		})
+		x.File(files, file, "", "TAPC_LOAD(p, n) "+x.Load("p", "n"), "TAPC_TRANSPOSE(from, step, to, apart) "+x.Transpose(lanes, "from", "step", "to", "apart"))
 	}
 }
 
@@ -219,9 +209,9 @@ func (w *templates) epilogue() {
 	parameters, batch := point.Coordinates(axes, "int64_t "), point.Coordinates(w.batch, "")
 	if w.inRows {
 		w.Open("\nTAPC_FN void %s_row(void *const *b%s, const tapc_singles *restrict from, int64_t channels, int64_t n) {", w.name, parameters)
-		w.Line("tapc_singles turned[TAPC_LANES];")
-		w.Line("TAPC_TURN((const float *)from, TAPC_LANES, (float *)turned, TAPC_LANES);")
-		w.Line("for (int64_t c = 0; c < channels; c++) %s_epilogue(b%s, y, x, o + c, turned[c], (int)n);", w.name, batch)
+		w.Line("tapc_singles transposed[TAPC_LANES];")
+		w.Line("%s;", w.u.V.Of(scalar.Float32, n).Transpose(n, "(const float *)from", "TAPC_LANES", "(float *)transposed", "TAPC_LANES"))
+		w.Line("for (int64_t c = 0; c < channels; c++) %s_epilogue(b%s, y, x, o + c, transposed[c], (int)n);", w.name, batch)
 	} else {
 		w.Open("\nTAPC_FN void %s_square(void *const *b%s, const tapc_singles *restrict from, int64_t rows, int64_t columns, int64_t n) {", w.name, parameters)
 		w.Open("for (int64_t i = 0; i < rows; i++) {")

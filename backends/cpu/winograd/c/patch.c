@@ -19,10 +19,10 @@ TAPC_FN void tapc_patch(const float *image, int64_t row, int64_t rows, int64_t c
     if (across == 1 && end - first >= TAPC_LANES) {
       for (; c + TAPC_LANES <= channels; c += TAPC_LANES) {
         int64_t x = first;
-        for (; x + TAPC_LANES <= end; x += TAPC_LANES) TAPC_TURN(from + x + c * apart, apart, inside + (x - first) * line + c, line);
+        for (; x + TAPC_LANES <= end; x += TAPC_LANES) TAPC_TRANSPOSE(from + x + c * apart, apart, inside + (x - first) * line + c, line);
         if (x < end) {
           x = end - TAPC_LANES; // some again
-          TAPC_TURN(from + x + c * apart, apart, inside + (x - first) * line + c, line);
+          TAPC_TRANSPOSE(from + x + c * apart, apart, inside + (x - first) * line + c, line);
         }
       }
     }

@@ -1,0 +1,151 @@
+package cpu_test
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/lowprecision"
+	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/product"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// copiesHarness looks at every element that the functions which pack one type of numbers write, and gives the line, of its own, of the first that is wrong.
+const copiesHarness = `
+#line 1
+#define CHECK(x) do { if (!(x)) return __LINE__; } while (0)
+static int copies_$n(void) {
+  enum { n = $n, width = 2 * n, values = 2 * n + 3, most = 1 << 15 };
+  static $type from[most];
+  static _Alignas(64) $type to[most];
+  for (int i = 0; i < most; i++) from[i] = ($type)(i * 37 % 101);
+  for (int live = 1; live <= width; live += n - 1)
+    for (int across = -1; across < 4; across++) {
+      const $type *begin = from + most / 2;
+      $pack(begin, 3, across, live, values, 2, to, width);
+      for (int k = 0; k < values; k++)
+        for (int x = 0; x < width; x++) CHECK(to[k * width + x] == (x < live ? begin[k * 3 + x * across] : 0));
+    }
+  CHECK($squares(from, 71, values, to, width) == values / n * n);
+  for (int k = 0; k < values / n * n; k++)
+    for (int x = 0; x < width; x++) CHECK(to[k * width + x] == from[k + x * 71]);
+  enum { high = n < 3 ? n : 3 };
+  $rows(from, 150, 2 * high + 1, values, to, high * values + n); // two whole panels, and a row
+  for (int r = 0; r < 2 * high + 1; r++)
+    for (int k = 0; k < values; k++) CHECK(to[r / high * (high * values + n) + k * high + r % high] == from[r * 150 + k]);
+  for (int step = 1; step < 3; step++) {
+    $spread(from, step, 2 * n + 1, to, 100, n);
+    for (int r = 0; r < 2 * n + 1; r++) CHECK(to[r / n * 100 + r % n] == from[r * step]);
+  }
+  for (int places = n - 1; places < width; places += 2)
+    for (int count = n - 1; count < width; count += 2) {
+      $places(from, 140, to, places, count);
+      for (int x = 0; x < places; x++)
+        for (int y = 0; y < count; y++) CHECK(to[x * count + y] == from[y * 140 + x]);
+    }
+  return 0;
+}
+`
+
+// convertersHarness does so for numbers that are changed to what instructions for narrow numbers take: a block lane by lane is what one group by group is, transposed.
+const convertersHarness = `
+#line 1
+static int converts_$name(void) {
+  enum { size = sizeof($kept), count = 64 / size, group = 4 / size };
+  static $type from[4096];
+  static $kept to[4096];
+  _Alignas(64) uint8_t lines[1024], transposed[1024], across[1024];
+  uint32_t state = 1;
+  for (int i = 0; i < 4096; i++) from[i] = ($type)((state = state * 1664525u + 1013904223u) >> 8);
+  $line(from, to, 37);
+  for (int i = 0; i < 37; i++) CHECK(to[i] == ($kept)($one(from[i])));
+  for (int places = 15; places < 36; places += 10)
+    for (int values = 15; values < 36; values += 10) {
+      $places(from, 40, to, places, values);
+      for (int x = 0; x < places; x++)
+        for (int y = 0; y < values; y++) CHECK(to[x * values + y] == ($kept)($one(from[y * 40 + x])));
+    }
+  for (int live = 5; live <= 16; live += 11)
+    for (int some = count - 3; some <= count; some += 3) {
+      $lines(from, 1, 20, live, some, lines);
+      for (int lane = 0; lane < 16; lane++)
+        for (int k = 0; k < count; k++) CHECK((($kept *)lines)[lane * count + k] == (lane < live && k < some ? ($kept)($one(from[k * 20 + lane])) : 0));
+      $transposed(lines, transposed);
+      for (int lane = 0; lane < 16; lane++)
+        for (int k = 0; k < count; k++) CHECK((($kept *)transposed)[k / group * (64 / size) + lane * group + k % group] == (($kept *)lines)[lane * count + k]);
+      $across(from, 1, 20, live, some, across);
+      CHECK(!__builtin_memcmp(transposed, across, 1024));
+      $lines(from, 70, 1, live, some, lines);
+      for (int k = 0; k < some; k++) CHECK((($kept *)lines)[(live - 1) * count + k] == ($kept)($one(from[(live - 1) * 70 + k])));
+    }
+  return 0;
+}
+`
+
+// TestCopies compiles the C files that pack operands as C of their own, for each size of vectors, and looks at what they copy.
+func TestCopies(t *testing.T) {
+	test := func(cc *toolchain.Compiler, target isa.Target, runner ...string) func(t *testing.T) {
+		return func(t *testing.T) {
+			w := cexpr.NewWriter()
+			v := vector.New(w)
+			var tests, calls strings.Builder
+			add := func(text, name string, pairs ...string) {
+				tests.WriteString(strings.NewReplacer(pairs...).Replace(text))
+				fmt.Fprintf(&calls, "  if ((line = %s())) printf(\"line %%d of %s\\n\", line);\n", name, name)
+			}
+			for _, d := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int8} {
+				n := target.Lanes(d.Size())
+				x, c := v.Of(d, n), w.Stored(d)
+				transpose := "TAPC_TRANSPOSE(from, step, to, apart) " + x.Transpose(n, "from", "step", "to", "apart")
+				add(strings.Replace(copiesHarness, "copies_$n", fmt.Sprintf("copies_%v", d), 1), fmt.Sprintf("copies_%v", d), "$n", fmt.Sprint(n), "$type", c,
+					"$pack", product.Pack(x), "$squares", product.PackSquares(x), "$rows", product.PackRows(x, min(n, 3)), "$spread", product.Spread(x),
+					"$places", product.Places(x, "", "TAPC_KEPT "+c, "TAPC_ONE(x) x", transpose))
+			}
+			for _, form := range []panels.Blocked{{Form: panels.Lines, From: scalar.Float32}, {Form: panels.Lines, From: scalar.BFloat16}, {Form: panels.Lines, From: scalar.Int8},
+				{Form: panels.Lines, From: scalar.UInt8}, {Form: panels.Across, From: scalar.UInt8}} {
+				c := &lowprecision.Converter{V: v, Lanes: target.Lanes(4), Form: form}
+				kept := "uint16_t"
+				if form.IsBytes() {
+					kept = "uint8_t"
+				}
+				name := fmt.Sprintf("%v_%d", form.From, form.Flip())
+				fmt.Fprintf(&tests, "#define ONE_%s(x) %s\n", name, c.One("x"))
+				add(convertersHarness, "converts_"+name, "$name", name, "$kept", kept, "$type", w.Stored(form.From), "$one", "ONE_"+name, "$lines", c.Lines(), "$line", c.Line(),
+					"$places", c.Places(), "$transposed", c.Transposed(), "$across", c.Across())
+			}
+			text := "#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
+				"int main(void) {\n  int line;\n" + calls.String() + "  return 0;\n}\n"
+			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
+			command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
+			if target.Has != "" && len(runner) == 0 && !cputest.Runs(t, cc, target) {
+				return
+			}
+			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("wrong copies: %s (%v)", out, err)
+			}
+		}
+	}
+	for _, name := range []string{"gcc", "clang"} {
+		t.Run(name, func(t *testing.T) {
+			cc := cputest.Compiler(t, name)
+			for _, target := range cc.Machine.Levels {
+				t.Run(target.Name, test(cc, target))
+			}
+		})
+		t.Run("aarch64 "+name, func(t *testing.T) {
+			cc, tools := cputest.Cross(t, name)
+			for _, target := range cc.Machine.Levels {
+				t.Run(target.Name, test(cc, target, tools.Emulator...))
+			}
+		})
+	}
+}
