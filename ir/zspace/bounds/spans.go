@@ -90,9 +90,42 @@ func (s *Spans) hull(row []int64) (lo, hi int64) {
 	return lo, hi
 }
 
-// Contradict says whether the conditions hold at no point.
+// Contradict says whether one of the conditions holds at no point, as far as that takes few steps to find out.
 func (s *Spans) Contradict() bool {
-	return s.never || slices.ContainsFunc(s.list, func(x span) bool { return x.lo > x.hi })
+	return s.never || slices.ContainsFunc(s.list, func(x span) bool {
+		steps := maxSteps
+		return x.lo > x.hi || s.small(x.row, 0) && !s.reached(x.row, x.lo, x.hi, &steps)
+	})
+}
+
+// maxSteps bounds how many values of loops are tried to find one at which a sum lies between its bounds.
+const maxSteps = 256
+
+// reached says whether a sum of loops takes a value between two bounds, or that is not known after so many steps: one of o + 4k with o and k below 2 is never 2.
+func (s *Spans) reached(row []int64, lo, hi int64, steps *int) bool {
+	at := 0
+	for l, a := range row {
+		if max(a, -a) > max(row[at], -row[at]) {
+			at = l
+		}
+	}
+	factor := row[at]
+	if factor == 0 {
+		return lo <= 0 && hi >= 0
+	}
+	rest := slices.Clone(row)
+	rest[at] = 0
+	least, most := s.hull(rest)
+	from, to := lo-most, hi-least // of factor times the loop
+	if factor < 0 {
+		factor, from, to = -factor, -to, -from
+	}
+	for v := max(s.loops.Start[at], ceilDiv(from, factor)); v <= min(s.loops.End[at]-1, floorDiv(to, factor)); v++ {
+		if *steps--; *steps < 0 || s.reached(rest, lo-row[at]*v, hi-row[at]*v, steps) {
+			return true
+		}
+	}
+	return false
 }
 
 // Clip cuts the values between lo and hi that a coordinate row·loops + off takes to those that the sums it is made of leave.
