@@ -3,6 +3,7 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -45,12 +46,45 @@ func TestPresets(t *testing.T) {
 				t.Errorf("%s does not say where the figures of %s are from", name, d.Name)
 			}
 		}
+		for figure, source := range notOfDataSheets(m) {
+			if source == "" && !strings.HasPrefix(m.Source, "tapc calibrate") {
+				t.Errorf("%s does not say where %s is from, which is in no data sheet", name, figure)
+			}
+		}
 		for _, l := range m.Links {
 			if l.Source == "" {
 				t.Errorf("%s does not say where the figures of %s are from", name, l.Name)
 			}
 		}
 	}
+}
+
+// notOfDataSheets gives the sources of the figures that makers do not state, by what they are: what a kernel takes to start, what programs reach, rates of functions and of single elements.
+func notOfDataSheets(m *Machine) map[string]string {
+	out := map[string]string{}
+	say := func(f Figure, format string, args ...any) {
+		if f.Value != 0 {
+			out[fmt.Sprintf(format, args...)] = f.Source
+		}
+	}
+	for _, d := range m.Devices {
+		say(d.UnitBandwidth, "unit-bandwidth of %s", d.Name)
+		say(d.Launch, "launch of %s", d.Name)
+		say(d.Region, "region of %s", d.Name)
+		for _, c := range d.Caches {
+			say(c.Bandwidth, "bandwidth of %s of %s", c.Name, d.Name)
+		}
+		for _, r := range d.Rates {
+			say(r.Reached, "what %s of %s reaches by %s", r.Type, d.Name, r.Row)
+			if r.Row != "fma" && r.Row != "mma" && r.Row != "vector" {
+				say(r.Rate, "%s of %s by %s", r.Type, d.Name, r.Row)
+			}
+		}
+	}
+	for _, l := range m.Links {
+		say(l.Latency, "latency of %s", l.Name)
+	}
+	return out
 }
 
 // TestFaults: what is wrong is told with its line, and what is near is named.
