@@ -99,7 +99,8 @@ func memoryOf(ctx context.Context, j *backends.Job, threads int64) ([]backends.M
 	}
 	terms := src.program.memoryTerms()
 	if more := threads - 1; more > 0 {
-		terms = append(terms, backends.MemoryTerm{What: fmt.Sprintf("stacks and workspaces of %d threads more", more), Bytes: more * src.program.threadBytes()})
+		terms = append(terms, backends.MemoryTerm{What: "code of the C library for threads", Bytes: cabi.ThreadsBytes},
+			backends.MemoryTerm{What: fmt.Sprintf("stacks and workspaces of %d threads more", more), Bytes: more * src.program.threadBytes()})
 	}
 	return terms, nil
 }

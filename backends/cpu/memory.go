@@ -18,10 +18,11 @@ const (
 	processBytes   = 1_950_000 // the C library, the run-time library, the buffers of files, and the main thread's stack
 	libraryBytes   = 560_000   // the C library's mathematical functions, which are a library of their own
 	stepBytes      = 4 << 10   // the code of a kernel
-	stackBytes     = 40 << 10  // the part of a thread's stack that is used, without arrays
+	stackBytes     = 16 << 10  // the part of a thread's stack that is used, without arrays
 	unpackingBytes = 96 << 10  // the buffers through which an input is unpacked
 	pageBytes      = 4 << 10
 	pagesBytes     = 128 << 10 // buffers of so many bytes have pages of their own
+	hugeBytes      = 2 << 20   // a page of the arena, up to the last whole one of these
 )
 
 // threadBytes is what a thread besides the first has in memory at most.
@@ -68,7 +69,8 @@ func (p *program) memoryTerms() []backends.MemoryTerm {
 	}
 }
 
-// untouched is how much of the arena no step writes: pages of buffers alone that are read where another device has what they would hold.
+// untouched is how much of the arena no step writes: pages of buffers alone that are read where another device has what they would hold. (A page that is partly
+// written is there as a whole, and the system may give huge ones, up to the last that is whole of the arena of all devices.)
 func untouched(p *program) (bytes int64) {
 	if p.devices == nil || len(p.devices.Aliases) == 0 {
 		return 0
@@ -76,7 +78,8 @@ func untouched(p *program) (bytes int64) {
 	type interval struct{ from, to int64 }
 	var used []interval
 	end := int64(0)
-	for id, b := range p.Buffers {
+	for _, id := range p.Order { // kernels that are alike share code of buffers that are none of the program's
+		b := p.Buffers[id]
 		if b.Space != schedule.Arena {
 			continue
 		}
@@ -87,11 +90,11 @@ func untouched(p *program) (bytes int64) {
 		}
 	}
 	slices.SortFunc(used, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	huge := (p.ArenaBytes() + int64(len(p.devices.Devices)-1)*p.Group()) / hugeBytes * hugeBytes
+	pages := func(from, to, size int64) int64 { return max(0, to/size*size-isa.Align(from, size)) }
 	at := int64(0) // up to where all is counted
 	for _, x := range append(used, interval{end, end}) {
-		if gap := x.from - isa.Align(at, pageBytes); gap > 0 {
-			bytes += gap / pageBytes * pageBytes
-		}
+		bytes += pages(at, min(x.from, huge), hugeBytes) + pages(max(at, huge), x.from, pageBytes)
 		at = max(at, x.to)
 	}
 	return bytes

@@ -95,8 +95,8 @@ func fields(p *program, m cabi.Memory, names names) string {
 			out += fmt.Sprintf("  .%s = %s,\n", t.field, t.name)
 		}
 	}
-	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n", m.Arena, m.ArenaThread, m.Peak,
-		m.Thread, m.Constants, names.run) + m.Groups.Fields() + p.devices.Fields(names.prefix)
+	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .threads_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n", m.Arena, m.ArenaThread, m.Peak,
+		m.Thread, cabi.ThreadsBytes, m.Constants, names.run) + m.Groups.Fields() + p.devices.Fields(names.prefix)
 }
 
 func (p *program) table(out *strings.Builder, name string, list []tensorops.Named, files map[int]tensorops.Resource) {

@@ -86,6 +86,9 @@ type Memory struct {
 	Groups                                      Groups
 }
 
+// ThreadsBytes is what threads have in memory once, however many they are: code of the C library that one thread alone does not run.
+const ThreadsBytes = 180_000
+
 // Groups is what is said of a program for several devices: how many there are, of a program for several sizes at most; the bytes of the arena that each
 // group of threads takes besides the first; and the devices.
 type Groups struct {
@@ -176,7 +179,7 @@ func (d *Description) JSON() (string, error) {
 	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Origin.Source),
 		field("graph", d.Origin.Graph), made(), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
-		field("thread_bytes", d.Thread), field("copied_bytes", d.copied()), sizes(), parts(),
+		field("thread_bytes", d.Thread), field("threads_bytes", ThreadsBytes), field("copied_bytes", d.copied()), sizes(), parts(),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
 		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))

@@ -47,6 +47,7 @@ type Program struct {
 	Constants  int64           `json:"constants_bytes"`
 	Peak       int64           `json:"peak_bytes"`
 	Thread     int64           `json:"thread_bytes"`
+	Threads    int64           `json:"threads_bytes"`
 	Interfaces                 // inputs, outputs and kernels
 }
 

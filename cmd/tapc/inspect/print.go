@@ -39,7 +39,7 @@ func (p *Program) write(w io.Writer) {
 		allow = strings.Join(p.Allow, ", ")
 	}
 	fmt.Fprintf(w, "  permissions\t%s\n", plain(allow))
-	fmt.Fprintf(w, "  memory\tat most %d bytes with one thread, %d more for each further one; constants %d, scratch %d\n", p.Peak, p.Thread, p.Constants, p.Arena)
+	fmt.Fprintf(w, "  memory\tat most %d bytes with one thread, %d more with several and %d for each further one; constants %d, scratch %d\n", p.Peak, p.Threads, p.Thread, p.Constants, p.Arena)
 	tensors(w, "inputs", p.Inputs)
 	tensors(w, "outputs", p.Outputs)
 	p.kernels(w)

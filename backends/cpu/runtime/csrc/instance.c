@@ -65,7 +65,8 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
   if (!own && tapc_memory_check(program->arena_bytes + groups + program->constants_bytes + others * program->thread_bytes, arena + others * TAPC_STACK, fault))
     return give_up(instance);
   if (program->weights && tapc_weights_map(program->weights, fault)) return give_up(instance);
-  if (arena && !(instance->arena = tapc_alloc(arena))) {
+  uint64_t first = program->n_devices > 1 ? program->arena_bytes + groups : arena; // that of devices has gaps, which no share of a thread may fill
+  if (arena && !(instance->arena = tapc_alloc_first(arena, first))) {
     tapc_no_memory(fault, arena, "intermediate values");
     return give_up(instance);
   }

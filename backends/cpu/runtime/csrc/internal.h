@@ -46,6 +46,8 @@ const char *tapc_input_name(const void *program, size_t i);
 
 // Memory for tensors: 64-byte aligned; from 2 MiB on aligned to and advised for huge pages. NULL when there is none.
 void *tapc_alloc(size_t bytes);
+// The same, with huge pages for no more than the first bytes.
+void *tapc_alloc_first(size_t bytes, size_t first);
 void tapc_free(void *memory);
 // Whether the environment variable TAPC_MEMORY is a word: unchecked, for the check below, or poison: then every run begins with
 // its arena, of which threads have their parts, and its outputs poisoned, so that what is read unwritten shows in the results.

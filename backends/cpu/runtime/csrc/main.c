@@ -297,6 +297,7 @@ static int check_memory(session *s) {
   int threads = s->options.threads ? s->options.threads : tapc_default_threads();
   uint64_t others = (uint64_t)threads - 1, bytes = p->peak_bytes + tapc_group_bytes(p, threads) + (uint64_t)s->options.bench * sizeof(double);
   if (s->options.profile) bytes += (uint64_t)p->n_steps * (sizeof(double) + sizeof(int)) + (uint64_t)p->n_devices * sizeof(double);
+  if (others) bytes += p->threads_bytes;
   return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * (TAPC_STACK + p->share_bytes), &s->fault);
 }
 

@@ -8,7 +8,9 @@
 
 #include "internal.h"
 
-void *tapc_alloc(size_t bytes) {
+void *tapc_alloc(size_t bytes) { return tapc_alloc_first(bytes, bytes); }
+
+void *tapc_alloc_first(size_t bytes, size_t first) {
   const size_t huge = (size_t)2 << 20;
   size_t align = bytes >= huge ? huge : 64;
   if (bytes > SIZE_MAX / 2) return NULL;
@@ -16,8 +18,8 @@ void *tapc_alloc(size_t bytes) {
   if (posix_memalign(&memory, align, bytes ? bytes : 1)) return NULL;
 #ifdef MADV_HUGEPAGE
   if (bytes >= huge) { // only advice: failure changes nothing
-    size_t whole = bytes & ~(huge - 1);
-    (void)madvise(memory, whole, MADV_HUGEPAGE);
+    size_t whole = first & ~(huge - 1);
+    if (whole) (void)madvise(memory, whole, MADV_HUGEPAGE);
     if (bytes > whole) (void)madvise((char *)memory + whole, bytes - whole, MADV_NOHUGEPAGE); // where the system gives huge pages unasked, it has no more than its bytes
   }
 #endif

@@ -177,9 +177,9 @@ typedef struct tapc_program {
   const tapc_device *devices;
   const tapc_owner *owners;
   size_t group_bytes;
-  // What a process that runs the program has in memory at most: with one thread, and for each further one; and what of the
-  // former is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
-  size_t peak_bytes, thread_bytes, constants_bytes;
+  // What a process that runs the program has in memory at most: with one thread, for each further one, and once if there are any; and what of the
+  // first is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
+  size_t peak_bytes, thread_bytes, threads_bytes, constants_bytes;
   const tapc_weights *weights; // NULL if constants are inside
   // Computes every output from every input, in the order of the tables. 0 is success; see also tapc_reject.
   int (*run)(const struct tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);
