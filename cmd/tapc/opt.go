@@ -62,6 +62,9 @@ func (a *app) optCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := plan.Takes(g, fileArg(args)); err != nil {
+			return err
+		}
 		expected, err := expectedRules(a, *expect)
 		if err != nil {
 			return err

@@ -237,8 +237,17 @@ func TestViewSideBySide(t *testing.T) {
 	picture(t, p, "beside-picked")
 	expect(t, p, `showTab(tabs.findIndex(t => t.chart === "time")); new Set(data.steps.map(s => s.device)).size`, "2")
 	picture(t, p, "beside-time")
+	// The first kernels are not the same, and each second one is in one program alone. Near miss: by kernel, bars have their own colours.
+	const fills = `data.steps.map(s => Object.entries(colours).find(c => c[1] === barFill(kernelAt(s.n), "own"))?.[0] ?? barFill(kernelAt(s.n), "own")).join()`
+	expect(t, p, `view.overlay + " " + `+fills, "difference differs,alone,differs,alone")
+	expect(t, p, `view.overlay = "kind"; `+fills, "own,own,own,own")
+	expect(t, p, `view.overlay = "difference"; setWords(true); [...document.querySelectorAll("#words th")].map(e => e.textContent).join()`, "step,device,from,takes,elsewhere,by difference")
+	expect(t, p, `[...document.querySelectorAll("#words tr")].map(e => e.lastChild.textContent).join()`, "by difference,not the same,only here,not the same,only here")
+	expect(t, p, `elsewhere(data.steps[0].n) + " | " + elsewhere(data.steps[1].n)`, "1 step in other.tap | ")
+	expect(t, p, `setWords(false); next(1); stage().items[view.picked].n === data.steps[0].n`, "true")
 	expect(t, p, `showTab(tabs.findIndex(t => t.chart === "memory")); new Set(data.blocks.map(b => b.device)).size`, "2")
 	picture(t, p, "beside-memory")
+	expect(t, p, `next(1); stage().items[view.picked].n === data.blocks[0].n`, "true")
 	expect(t, p, `showTab(scheduleStage); $("overlay").options.length + " " + document.querySelector("#about").textContent.includes("other.tap")`, "4 true")
 	quietPage(t, p)
 }

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"reflect"
+	"strings"
 
 	"tensortapestry.org/tapc/internal/inputfile"
 )
@@ -25,14 +28,50 @@ func Decode(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return fmt.Errorf("byte %d: %w", syntax.Offset, err)
-		}
-		return err
+		return said(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return fmt.Errorf("byte %d: more text behind the value", d.InputOffset())
 	}
 	return nil
+}
+
+// said writes what is wrong with a text for who wrote it.
+func said(err error) error {
+	var syntax *json.SyntaxError
+	var value *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("byte %d: %w", syntax.Offset, err)
+	case errors.As(err, &value):
+		field := value.Field[strings.LastIndexByte(value.Field, '.')+1:]
+		if field != "" {
+			field += ": "
+		}
+		return fmt.Errorf("byte %d: %sexpected %s, found %s", value.Offset, field, kind(value.Type), value.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it ends within a value")
+	case errors.Is(err, io.EOF):
+		return errors.New("there is nothing in it")
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// kind says what a value of a type is in JSON.
+func kind(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case k >= reflect.Int && k <= reflect.Int64:
+		return "a whole number"
+	case k >= reflect.Uint && k <= reflect.Uint64:
+		return fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits()))
+	case k == reflect.Float32 || k == reflect.Float64:
+		return "a number"
+	case k == reflect.String:
+		return "text"
+	case k == reflect.Bool:
+		return "true or false"
+	case k == reflect.Slice || k == reflect.Array:
+		return "a list"
+	}
+	return "an object"
 }

@@ -9,10 +9,16 @@ import (
 
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a": 1}`: "", " {\"a\": 1}\n ": "", `{"a": 1} {}`: "byte 10: more text", `{"b": 1}`: "unknown field", `{"a": }`: "byte 7: ", `{"a": "x"}`: "cannot unmarshal",
-		``: "EOF", `{"a": 1`: "unexpected EOF",
+		`{"a": 1}`: "", " {\"a\": 1}\n ": "", `{"a": 1} {}`: "byte 10: more text", `{"b": 1}`: "unknown field", `{"a": }`: "byte 7: ", `{"a": "x"}`: "byte 9: a: expected a whole number, found string",
+		``: "there is nothing in it", `{"a": 1`: "it ends within a value", `{"l": [{"c": -1}]}`: "byte 15: c: expected a whole number from 0 to 65535, found number -1",
+		`{"l": {}}`: "byte 7: l: expected a list, found object", `{"l": [3]}`: "l: expected an object, found number", `[]`: "byte 1: expected an object, found array", `{"a": 1, "l": [{"c": 65535}]}`: "",
 	} {
-		var v struct{ A int }
+		var v struct {
+			A int `json:"a"`
+			L []struct {
+				C uint16 `json:"c"`
+			} `json:"l"`
+		}
 		err := Decode([]byte(text), &v)
 		if want == "" && (err != nil || v.A != 1) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: expected %q, found %v", text, want, err)

@@ -82,22 +82,17 @@ func Run(g *ir.Graph, plan *planfile.Plan, s Settings) (int, *Result, error) {
 	if len(plan.Tensors) == 0 {
 		return 0, &Result{Plan: plan}, nil
 	}
-	if points := plan.Mesh.Devices(); s.Devices > 1 && s.Devices != points {
-		return 0, nil, diag.Errorf("TAP0846", constraint, plan.Tensors[0].From, "the plan's mesh has another number of devices").Want(fmt.Sprint(s.Devices), fmt.Sprint(points))
-	}
-	p := &propagation{g: g, lib: s.Library, allow: s.Allow, split: s.Split, plan: plan, tensors: map[ir.NodeID]*layout{}, producer: map[ir.NodeID]*operation{}}
-	if err := p.collect(); err != nil {
-		return 0, nil, err
-	}
-	if err := p.annotate(); err != nil {
-		return 0, nil, err
-	}
-	f := &partials{p: p, readers: readersOf(p), stay: map[ir.NodeID]planfile.Axes{}, refused: map[ir.NodeID]bool{}}
-	if err := f.find(); err != nil {
-		return 0, nil, err
-	}
-	r, err := p.result(s)
+	p, err := found(g, plan, s)
 	if err != nil {
+		return 0, nil, err
+	}
+	r, m := p.result(), &mover{p: p}
+	if s.Machine != nil {
+		if m.place, err = reshard.On(s.Machine, s.Kind, plan.Mesh); err != nil {
+			return 0, nil, err
+		}
+	}
+	if r.Transfers, err = m.transfers(); err != nil {
 		return 0, nil, err
 	}
 	made, err := cutAll(p, r, s.Devices > 1)
@@ -107,6 +102,34 @@ func Run(g *ir.Graph, plan *planfile.Plan, s Settings) (int, *Result, error) {
 		}
 	}
 	return made, r, err
+}
+
+// Find gives how Run would cut the operations of a graph, which gets signatures alone. What moves it does not say, so that it takes the same for any number of devices.
+func Find(g *ir.Graph, plan *planfile.Plan, s Settings) ([]Operation, error) {
+	if len(plan.Tensors) == 0 {
+		return nil, nil
+	}
+	p, err := found(g, plan, s)
+	if err != nil {
+		return nil, err
+	}
+	return p.result().Operations, nil
+}
+
+// found propagates the annotations of a plan.
+func found(g *ir.Graph, plan *planfile.Plan, s Settings) (*propagation, error) {
+	if points := plan.Mesh.Devices(); s.Devices > 1 && s.Devices != points {
+		return nil, diag.Errorf("TAP0846", constraint, plan.Tensors[0].From, "the plan's mesh has another number of devices").Want(fmt.Sprint(s.Devices), fmt.Sprint(points))
+	}
+	p := &propagation{g: g, lib: s.Library, allow: s.Allow, split: s.Split, plan: plan, tensors: map[ir.NodeID]*layout{}, producer: map[ir.NodeID]*operation{}}
+	if err := p.collect(); err != nil {
+		return nil, err
+	}
+	if err := p.annotate(); err != nil {
+		return nil, err
+	}
+	f := &partials{p: p, readers: readersOf(p), stay: map[ir.NodeID]planfile.Axes{}, refused: map[ir.NodeID]bool{}}
+	return p, f.find()
 }
 
 // collect signs the operations and finds their links.
@@ -184,13 +207,8 @@ func (p *propagation) check(i int) error {
 	return d
 }
 
-func (p *propagation) result(s Settings) (*Result, error) {
-	m, err := &mover{p: p}, error(nil)
-	if s.Machine != nil {
-		if m.place, err = reshard.On(s.Machine, s.Kind, p.plan.Mesh); err != nil {
-			return nil, err
-		}
-	}
+// result says how tensors lie and operations are cut.
+func (p *propagation) result() *Result {
 	r := &Result{Plan: &planfile.Plan{Cuts: p.plan.Cuts, Mesh: p.plan.Mesh}}
 	for n := range p.g.Nodes() {
 		if l := p.tensors[n.ID]; l != nil && n.Label != "" {
@@ -210,8 +228,7 @@ func (p *propagation) result(s Settings) (*Result, error) {
 		}
 		r.Operations = append(r.Operations, x)
 	}
-	r.Transfers, err = m.transfers()
-	return r, err
+	return r
 }
 
 // held is what the device with the greatest part of a tensor has.

@@ -46,9 +46,14 @@ func run(t *testing.T, graph, plan string) (cuts, moves string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	whole := g.Clone()
+	found, foundErr := Find(whole, p, Settings{Library: kernels.Builtin()})
 	_, r, err := Run(g, p, Settings{Library: kernels.Builtin()})
 	if err != nil {
 		return "!" + err.Error(), ""
+	}
+	if text := fmt.Sprintf("%+v", r.Operations); foundErr != nil || fmt.Sprintf("%+v", found) != text || len(application.ByOperation(whole)) > 0 {
+		t.Errorf("%v: Find says %+v, Run %s", foundErr, found, text)
 	}
 	apps := application.ByOperation(g)
 	for n := range g.Nodes() {

@@ -109,12 +109,12 @@ func levels(o *operation, counts []int64) (c cut.Cut) {
 
 // carried gives into how many parts propagation cuts each dimension of operations: those of the index, and behind them those that are reduced.
 func (x *Space) carried(plan *planfile.Plan, s propagate.Settings) (map[ir.NodeID][]int64, error) {
-	_, r, err := propagate.Run(x.graph.Clone(), plan, s)
+	operations, err := propagate.Find(x.graph.Clone(), plan, s)
 	if err != nil {
 		return nil, err
 	}
 	found := map[ir.NodeID][]int64{}
-	for _, o := range r.Operations {
+	for _, o := range operations {
 		for _, axes := range o.Axes {
 			found[o.Node] = append(found[o.Node], plan.Mesh.Parts(axes))
 		}

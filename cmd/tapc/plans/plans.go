@@ -211,6 +211,9 @@ func (f *Flags) parts(s *layouts.Settings) error {
 			s.Parts = append(s.Parts, word)
 		}
 	}
+	if s.Mesh != nil && slices.Contains(s.Parts, variants.Stages) {
+		return diag.Usage("--space=%s: stages have meshes of their own: expected no mesh beside them", strings.Join(f.space, ","))
+	}
 	return nil
 }
 

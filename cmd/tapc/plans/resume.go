@@ -116,14 +116,19 @@ func (r *Result) trial(path, pointer string, t search.Trial) error {
 // memory reads what a search goes on with.
 func (r *Result) memory(path string, f *file, s *state) (*search.Memory, error) {
 	bad := func(pointer, what, want, found string) error {
-		return diag.Errorf("TAP2906", "plan", diag.Location{File: path, Pointer: "/state/" + pointer}, "%s", what).Want(want, found)
+		return diag.Errorf("TAP2906", "plan", diag.Location{File: path, Pointer: pointer}, "%s", what).Want(want, found)
 	}
 	bytes, err := base64.StdEncoding.DecodeString(s.Seen)
 	if err != nil || len(bytes)%8 != 0 {
-		return nil, bad("seen", "these are no hashes of trials", "a multiple of 8 bytes, in base 64", fmt.Sprintf("%d letters", len(s.Seen)))
+		return nil, bad("/state/seen", "these are no hashes of trials", "a multiple of 8 bytes, in base 64", fmt.Sprintf("%d letters", len(s.Seen)))
 	}
-	if s.Idle < 0 || s.Barren < 0 || s.Renewed < 0 || s.Restarts < 0 || f.Rounds < 0 || f.Tried < 0 {
-		return nil, bad("", "a number of what happened is below nothing", "0 or more", "less")
+	for _, x := range []struct {
+		pointer string
+		n       int
+	}{{"/rounds", f.Rounds}, {"/tried", f.Tried}, {"/state/restarts", s.Restarts}, {"/state/idle", s.Idle}, {"/state/barren", s.Barren}, {"/state/renewed", s.Renewed}} {
+		if x.n < 0 {
+			return nil, bad(x.pointer, "a number of what happened is below nothing", "0 or more", fmt.Sprint(x.n))
+		}
 	}
 	m := &search.Memory{Round: f.Rounds, Tried: f.Tried, Restarts: s.Restarts, Idle: s.Idle, Barren: s.Barren, Renewed: s.Renewed}
 	if s.Nearest != nil {
@@ -131,7 +136,7 @@ func (r *Result) memory(path string, f *file, s *state) (*search.Memory, error) 
 	}
 	for i, x := range s.Rates {
 		if !(x.Gained > 0 && x.Of > 0) || math.IsInf(x.Gained/x.Of, 0) || math.IsNaN(x.Gained/x.Of) {
-			return nil, bad(fmt.Sprintf("rates/%d", i), "a rate is no number", "gained and of above 0", fmt.Sprint(x.Gained, x.Of))
+			return nil, bad(fmt.Sprintf("/state/rates/%d", i), "a rate is no number", "gained and of above 0", fmt.Sprint(x.Gained, x.Of))
 		}
 		rate := search.Rate{Mutator: search.Mutator{Name: x.Name}, Gained: x.Gained, Weight: x.Of}
 		for _, u := range f.Mutators {

@@ -58,13 +58,18 @@ func (c *Cuts) Permissions() permission.Set { return c.plan.Permissions() }
 
 // Takes refuses a graph, which was read from a file, that is past what the flags say: a plan is for one that was not cut yet, shards are for one that is not scheduled.
 func (c *Cuts) Takes(g *ir.Graph, file string) error {
-	switch {
-	case c.plan.file != "":
-		return Past(g, file, "--plan="+c.plan.file+" says how a graph is cut", pipeline.OperationExpression)
-	case len(c.shards) > 0:
+	if c.plan.file == "" && len(c.shards) > 0 {
 		return Past(g, file, "--shard says how a graph is cut", pipeline.ApplicationExpression)
 	}
-	return nil
+	return c.plan.Takes(g, file)
+}
+
+// Takes refuses a graph, which was read from a file, that was cut already, if there is a plan.
+func (p *Plan) Takes(g *ir.Graph, file string) error {
+	if p.file == "" {
+		return nil
+	}
+	return Past(g, file, "--plan="+p.file+" says how a graph is cut", pipeline.OperationExpression)
 }
 
 // Past is an error if a graph is past the last stage at which something is done to it, as its words say.

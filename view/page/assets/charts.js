@@ -28,9 +28,15 @@ function axis(X, w, y, most, words, least = 0) {
   }
 }
 
+// barFill is the colour of an item of the schedule: what is asked for, or else its own.
+function barFill(item, own) {
+  const s = data.stages[scheduleStage];
+  return view.overlay === "kind" || item < 0 ? own : overlays[view.overlay].fill(s, item, s.items[item]);
+}
+
 function bar(x, y, w, h, n, words, fill) {
   const item = kernelAt(n);
-  paint.fillStyle = fill;
+  paint.fillStyle = barFill(item, fill);
   paint.fillRect(x, y, Math.max(w, 0.7), h);
   if (w > 3) { paint.strokeStyle = colours.page; paint.lineWidth = 1; paint.strokeRect(x, y, w, h); }
   if (item === view.picked && item >= 0) { paint.strokeStyle = colours.pick; paint.lineWidth = 3; paint.strokeRect(x, y, Math.max(w, 2), h); }
@@ -113,10 +119,21 @@ function barAt(px, py) {
   return -1;
 }
 
-// chartWords is what a chart shows, as a table.
+// elsewhere says what what stands for a step in other programs takes there.
+function elsewhere(n) {
+  const s = data.stages[scheduleStage], twins = s?.items[kernelAt(n)]?.b ?? [];
+  return twins.map(i => s.items[i]).flatMap(it => data.steps.filter(x => x.n === it.n).map(x => `${amount(x.time)} in ${data.programs[programOf(it)].file}`)).join(", ");
+}
+
+// chartWords is what a chart shows, as a table, and what its colours say.
 function chartWords() {
-  const time = tab().chart === "time", measured = data.steps.some(s => s.measured), head = time ? ["step", "device", "from", "takes", ...measured ? ["measured"] : []] : ["buffer", "place", "bytes", "alive in steps"];
-  const rows = time ? data.steps.map(s => [s.name, s.device, amount(s.start), amount(s.time), ...measured ? [s.measured ? seconds(s.measured) : ""] : []]) : data.blocks.map(b => [b.name, b.offset, b.bytes, `${b.first} to ${b.last}`]);
+  const time = tab().chart === "time", o = overlays[view.overlay], says = n => kernelAt(n) < 0 ? "" : o.words(data.stages[scheduleStage], kernelAt(n));
+  const columns = time ? [["step", s => s.name], ["device", s => s.device], ["from", s => amount(s.start)], ["takes", s => amount(s.time)]]
+    : [["buffer", b => b.name], ["place", b => b.offset], ["bytes", b => b.bytes], ["alive in steps", b => `${b.first} to ${b.last}`]];
+  if (time && data.steps.some(s => s.measured)) columns.push(["measured", s => s.measured ? seconds(s.measured) : ""]);
+  if (time && data.programs.length > 1) columns.push(["elsewhere", s => elsewhere(s.n)]);
+  if (view.overlay !== "kind") columns.push([o.title, x => says(x.n)]);
+  const head = columns.map(c => c[0]), rows = (time ? data.steps : data.blocks).map(x => columns.map(c => c[1](x)));
   const table = make("table", {}, make("tr", {}, ...head.map(x => make("th", {scope: "col"}, x))), ...rows.slice(0, 1000).map(r => make("tr", {}, ...r.map(x => make("td", {}, String(x))))));
   return rows.length > 1000 ? [table, make("p", {}, `and ${rows.length - 1000} more`)] : [table];
 }

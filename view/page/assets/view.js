@@ -82,7 +82,7 @@ function next(by) {
     showDetails();
     return redraw();
   }
-  const s = stage(), all = view.found.size ? [...view.found] : tab().chart ? s.items.map((_, i) => i).filter(i => s.items[i].k === "kernel") : place(s).places.flatMap(p => p.seg.b);
+  const s = stage(), all = view.found.size ? [...view.found] : tab().chart ? [...new Set((tab().chart === "time" ? data.steps : data.blocks).map(x => kernelAt(x.n)).filter(i => i >= 0))] : place(s).places.flatMap(p => p.seg.b);
   if (!all.length) return;
   const at = all.indexOf(view.picked), item = all[(at + by + all.length) % all.length];
   if (tab().chart) pick(item); else goTo(stageShown(), item);

@@ -63,7 +63,8 @@ function provenance(s, item) {
 function price(it) {
   const step = data.steps?.find(x => x.n === it.n), p = step?.price;
   if (!p) return [];
-  const facts = step.measured ? [["measured", seconds(step.measured)]] : [];
+  const facts = step.measured ? [["measured", seconds(step.measured)]] : [], there = elsewhere(step.n);
+  if (there) facts.push(["elsewhere", there]);
   facts.push(["takes", `${seconds(step.time)}, from ${seconds(p.low)} to ${seconds(p.high)}`], ["of its roof", (100 * p.roof / step.time).toFixed(0) + " %"], ["bound by", p.bound],
     ["form", p.form], ["operations", p.operations.toExponential(2)], ["bytes", bytes(p.bytes)], ...p.terms.map(t => [t.what, seconds(t.time)]));
   return titled("on " + data.machine, [factList(facts)]);
