@@ -18,7 +18,7 @@ import (
 	"tensortapestry.org/tapc/search/variants"
 )
 
-// What docs/search.md says of workspaces, which are not in the memory of a plan: of one plan, the buffers of its program are what is planned whatever the processor is, and workspaces are others for
+// What docs/search.md says of workspaces, which are not in the memory of a plan: of one plan, the buffers of its program are what is planned for any processor, and workspaces are others for
 // each processor that it can be built for. On a GPU there are none.
 func TestWorkspacesAreOfProcessors(t *testing.T) {
 	source := chain(2, 512)
