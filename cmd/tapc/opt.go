@@ -62,11 +62,8 @@ func (a *app) optCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := plan.Takes(g, fileArg(args)); err != nil {
-			return err
-		}
 		expected, err := expectedRules(a, *expect)
-		if err != nil {
+		if err := firstError(plan.Takes(g, fileArg(args)), err); err != nil {
 			return err
 		}
 		if c.Flags().Changed("bisect") {
