@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/frontends/amanda/own"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
@@ -58,17 +59,17 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 		return &imported{own: g}, err
 	}
 	fg, bodies, err := closed.Lower(ag, filepath.Dir(file), a.imports.vocabularies.Set(), o.Functions)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = a.imports.settle(fg, &o)
 	}
-	if err := a.imports.settle(fg, &o); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	natives := amanda.Natives()
 	if fg.Namespace == "onnx" {
 		maps.Copy(natives, onnx.Natives())
 	}
-	return &imported{foreign: fg, fault: bodies.Check(a.imports.vocabularies.Set(), fg).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
+	return &imported{foreign: fg, fault: bodies.Check(a.imports.vocabularies.Set(), fg).Err(), options: mapping.Options{Tables: rules.For(fg.Namespace, o.Tables),
 		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Bodies: bodies.Function, Functions: o.Functions, Unchecked: o.Unchecked}}, nil
 }
 

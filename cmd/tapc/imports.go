@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/survey"
 	"tensortapestry.org/tapc/internal/dims"
@@ -31,8 +32,7 @@ type importFlags struct {
 	known   []string
 	rules   []string
 	analyze bool
-	// unchecked leaves out the checks of indices that standards ask for; functions makes functions of models and subgraphs definitions; back says that rules are for
-	// graphs of tapc's kernels too, which are written in another vocabulary.
+	// unchecked leaves out checks of indices; functions makes functions of models and subgraphs definitions; back says that rules are for graphs of tapc's kernels too.
 	unchecked, functions, back bool
 	// files are the values of --input, of which run takes sizes; rooms what aliases need at all sizes of a program for several.
 	files, aliases []string
@@ -65,7 +65,7 @@ func (f *importFlags) options(lib *kernels.Library) (o onnx.Options, err error) 
 		if err != nil {
 			return o, err
 		}
-		t, err := mapping.Parse(file, string(text))
+		t, err := rules.Parse(file, string(text))
 		if err == nil {
 			err = cmp.Or(t.Check(lib), f.vocabularies.Set().CheckTable(t))
 		}
@@ -122,10 +122,8 @@ func (x *imported) graph(ctx context.Context, a *app) (*ir.Graph, error) {
 			return nil, err
 		}
 		return nil, errReportedOr(s.Err)
-	case x.fault != nil:
-		return nil, x.fault
 	}
-	if err := survey.CheckNames(x.foreign, x.options.Dims); err != nil {
+	if err := cmp.Or(x.fault, survey.CheckNames(x.foreign, x.options.Dims)); err != nil {
 		return nil, err
 	}
 	g, _, err := mapping.Map(ctx, x.foreign, x.options)

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 )
@@ -124,7 +125,7 @@ func mapTimed(t *rapid.T, g *Graph) *ir.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := mapping.Map(context.Background(), fg, mapping.Options{Tables: mapping.TablesFor("tensorflow", nil), Natives: Natives()})
+	out, _, err := mapping.Map(context.Background(), fg, mapping.Options{Tables: rules.For("tensorflow", nil), Natives: Natives()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestOrderIsKept(t *testing.T) {
 				}
 			}
 		}
-		fg, _, err := mapping.Back(context.Background(), g, mapping.BackOptions{Namespace: "tensorflow", Version: namespaceVersion(t), Tables: mapping.TablesFor("tensorflow", nil), Constants: (&constants.Loader{}).Load})
+		fg, _, err := mapping.Back(context.Background(), g, mapping.BackOptions{Namespace: "tensorflow", Version: namespaceVersion(t), Tables: rules.For("tensorflow", nil), Constants: (&constants.Loader{}).Load})
 		if err != nil {
 			return // Relu6 has none of one kernel
 		}

@@ -16,10 +16,11 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/calls"
+	"tensortapestry.org/tapc/frontends/mapping/emit"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/frontends/mapping/ordered"
-	"tensortapestry.org/tapc/frontends/mapping/outcome"
 	"tensortapestry.org/tapc/frontends/mapping/plain"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -29,7 +30,7 @@ import (
 type BackOptions struct {
 	Namespace string
 	Version   int64
-	Tables    []*Table
+	Tables    []*rules.Table
 	Library   *kernels.Library             // nil for the built-in kernels
 	Constants reference.Constants          // loads what the program names
 	Has       func(domain, op string) bool // whether the vocabulary has an operator; nil for all that rules are for
@@ -57,11 +58,11 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 			Want("imports and exports without a uri", fmt.Sprintf("%d that are read and %d that are written", len(p.Sources), len(p.Sinks)))
 	}
 	fg := &foreign.Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*foreign.Data{}}
-	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), made: map[ir.NodeID][2]int{}, definitions: definition.Of(g), backs: map[string][]*Rule{}, refused: map[string]string{}}
+	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), made: map[ir.NodeID][2]int{}, definitions: definition.Of(g), backs: map[string][]*rules.Rule{}, refused: map[string]string{}}
 	for _, t := range opt.Tables {
 		for _, r := range t.Backs {
 			switch {
-			case opt.Version < r.From || r.To >= 0 && opt.Version > r.To:
+			case !r.At(opt.Version):
 			case r.Refuses != "":
 				b.refused[r.Op] = r.Refuses
 			default:
@@ -69,7 +70,7 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 			}
 		}
 	}
-	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: rulesByOperator(opt.Tables), report: outcome.New(fg)}
+	b.m = newMapper(ctx, Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, fg)
 	b.region = &Region{m: b.m, graph: fg, values: map[string]foreign.Value{}}
 	b.shown = &Region{m: b.m, graph: &foreign.Graph{}}
 	b.claim(p.Inputs)
@@ -129,7 +130,7 @@ type backer struct {
 	region  *Region
 	shown   *Region // of the program, for the report
 	rules   map[string][]*candidate
-	backs   map[string][]*Rule
+	backs   map[string][]*rules.Rule
 	refused map[string]string // why nothing is equal to a kernel
 	tensors map[ir.NodeID]*foreign.Tensor
 	taken   map[string]bool
@@ -142,7 +143,7 @@ type backer struct {
 
 // candidate is a rule that may give a kernel, and the attributes that it hands on as they are, by the parameter that they become.
 type candidate struct {
-	rule   *Rule
+	rule   *rules.Rule
 	hand   []calls.Handed
 	direct bool // it is nothing but a call of the kernel
 }
@@ -152,11 +153,11 @@ func rulesByKernel(opt BackOptions) map[string][]*candidate {
 	out := map[string][]*candidate{}
 	for _, t := range opt.Tables {
 		for _, r := range t.Rules {
-			if t.Hop != 0 || r.Refuses != "" || opt.Version < r.From || r.To >= 0 && opt.Version > r.To {
+			if t.Hop != 0 || r.Refuses != "" || !r.At(opt.Version) {
 				continue
 			}
-			for kernel, hand := range r.back.calls.Of(opt.Library, r.clauses) {
-				direct := len(r.clauses) == 1 && r.clauses[0].Value.Kind == expr.KindKernel && r.clauses[0].Value.Text == kernel
+			for kernel, hand := range r.Back.Calls.Of(opt.Library, r.Clauses) {
+				direct := len(r.Clauses) == 1 && r.Clauses[0].Value.Kind == expr.KindKernel && r.Clauses[0].Value.Text == kernel
 				out[kernel] = append(out[kernel], &candidate{r, hand, direct})
 			}
 		}
@@ -174,7 +175,7 @@ func indirect(c *candidate) int {
 		n = 1 << 16
 	}
 	if !c.direct {
-		n += len(c.rule.clauses)
+		n += len(c.rule.Clauses)
 	}
 	return n
 }
@@ -375,7 +376,7 @@ func (b *backer) call(decl *declaration.Kernel, o *tensorops.Operation) (*wanted
 	}
 	var err error
 	w.params, err = plain.Parameters(decl, c)
-	return w, bindError(err)
+	return w, emit.Refused(err)
 }
 
 // try runs a rule forward on the inputs of an operation, and says how its result differs from that.
@@ -406,23 +407,23 @@ func (b *backer) try(c *candidate, decl *declaration.Kernel, w *wanted) (*foreig
 		}
 	}
 	slices.SortFunc(op.Attrs, func(x, y foreign.Attr) int { return strings.Compare(x.Name, y.Name) })
-	b.m.nodes = nil
+	b.m.made.Nodes = nil
 	out, err := b.m.apply1(c.rule, b.region, op, in, b.opt.Version)
 	if err != nil {
 		return nil, err
 	}
-	if len(b.m.nodes) != 1 {
-		return nil, expr.Refuse("it gives %d operations", len(b.m.nodes))
+	if len(b.m.made.Nodes) != 1 {
+		return nil, expr.Refuse("it gives %d operations", len(b.m.made.Nodes))
 	}
 	if len(out) != len(w.out) {
 		return nil, expr.Refuse("it gives another number of tensors")
 	}
 	for i, v := range out {
-		if v.Tensor == nil || maker(v.Tensor) != b.m.nodes[0] || v.Tensor.DType != w.out[i].DType || !slices.Equal(v.Tensor.Shape, w.out[i].Shape) {
+		if v.Tensor == nil || emit.Maker(v.Tensor) != b.m.made.Nodes[0] || v.Tensor.DType != w.out[i].DType || !slices.Equal(v.Tensor.Shape, w.out[i].Shape) {
 			return nil, expr.Refuse("its result is another")
 		}
 	}
-	return op, b.same(decl, b.m.nodes[0], w)
+	return op, b.same(decl, b.m.made.Nodes[0], w)
 }
 
 func attrOf(v ir.AttrValue, flag bool) foreign.Value {
@@ -449,17 +450,17 @@ func attrOf(v ir.AttrValue, flag bool) foreign.Value {
 }
 
 // same says whether a node that a rule gave is the operation that is wanted: the kernel, its inputs and its parameters.
-func (b *backer) same(decl *declaration.Kernel, n *node, w *wanted) error {
-	if d, ok := b.opt.Library.Find(n.kernel); !ok || d != decl {
-		return expr.Refuse("it gives %s", n.kernel)
+func (b *backer) same(decl *declaration.Kernel, n *emit.Node, w *wanted) error {
+	if d, ok := b.opt.Library.Find(n.Kernel); !ok || d != decl {
+		return expr.Refuse("it gives %s", n.Kernel)
 	}
 	k := 0
 	for i := range decl.Operands {
-		for _, p := range n.in {
-			if decl.Operands[i].Out || !slices.Contains(decl.Operands[i].Names, p.port) {
+		for _, p := range n.In {
+			if decl.Operands[i].Out || !slices.Contains(decl.Operands[i].Names, p.Name) {
 				continue
 			}
-			for _, t := range p.tensors {
+			for _, t := range p.Tensors {
 				if k >= len(w.in) || w.in[k] != t || w.at[k] != i {
 					return expr.Refuse("it takes other inputs")
 				}
@@ -473,18 +474,18 @@ func (b *backer) same(decl *declaration.Kernel, n *node, w *wanted) error {
 	return w.sameParameters(decl, n)
 }
 
-func (w *wanted) sameParameters(decl *declaration.Kernel, n *node) error {
-	c := infer.Call{Params: n.params}
+func (w *wanted) sameParameters(decl *declaration.Kernel, n *emit.Node) error {
+	c := infer.Call{Params: n.Params}
 	var err error
-	if c.Inputs, err = ports(n.in); err == nil {
-		c.Outputs, err = ports(n.out)
+	if c.Inputs, err = emit.Ports(n.In); err == nil {
+		c.Outputs, err = emit.Ports(n.Out)
 	}
 	if err != nil {
 		return err
 	}
 	params, err := plain.Parameters(decl, c)
 	if err != nil {
-		return bindError(err)
+		return emit.Refused(err)
 	}
 	for _, a := range decl.Attrs {
 		x, y := w.parameter(params, a.Name), w.parameter(w.params, a.Name)

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/text"
 )
@@ -37,8 +38,8 @@ func shown(t interface{ Fatal(...any) }, g *ir.Graph) string {
 	return b.String()
 }
 
-func back(g *ir.Graph, version int64, user ...*Table) (*foreign.Graph, *Report, error) {
-	return Back(context.Background(), g, BackOptions{Namespace: "onnx", Version: version, Tables: TablesFor("onnx", user), Constants: (&constants.Loader{}).Load})
+func back(g *ir.Graph, version int64, user ...*rules.Table) (*foreign.Graph, *Report, error) {
+	return Back(context.Background(), g, BackOptions{Namespace: "onnx", Version: version, Tables: rules.For("onnx", user), Constants: (&constants.Loader{}).Load})
 }
 
 // drawProgram draws a program of kernels that one operator of ONNX stands for, on square matrices.
@@ -137,7 +138,7 @@ operation op:cbrt (tensor: %b) -> (result: %d)
 			t.Errorf("expected %q in %v", want, err)
 		}
 	}
-	table, err := Parse("mine", "table mine : onnx\nrule \"mine:Root3\" (x) -> (y)\n  let y = cbrt(x)\nrule \"mine:Cube\" (x) -> (y)\n  let y = x * x * x\n")
+	table, err := rules.Parse("mine", "table mine : onnx\nrule \"mine:Root3\" (x) -> (y)\n  let y = cbrt(x)\nrule \"mine:Cube\" (x) -> (y)\n  let y = x * x * x\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,105 +1,13 @@
 package mapping
 
 import (
-	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 )
-
-// backRule reads "kernel 13.. (inputs) -> (outputs)" and its clauses: operations of the vocabulary for a kernel. Inputs and
-// outputs are the kernel's, in the order of its declaration; attributes are its parameters, with their defaults filled in.
-func backRule(p *parser) error {
-	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.Peek().Line}
-	var err error
-	if r.Op, err = p.Operation(); err != nil {
-		return err
-	}
-	r.Name = p.table.Name + ".back " + r.Op
-	if p.table.Hop != 0 {
-		return fmt.Errorf("a table from one version to another has no rules back")
-	}
-	if err = p.versions(r); err != nil {
-		return err
-	}
-	if p.Accept("refuse") {
-		r.Refuses, err = p.reason()
-		p.table.Backs = append(p.table.Backs, r)
-		return err
-	}
-	if err = p.ruleHead(r); err != nil {
-		return err
-	}
-	p.Scope = []string{"opset"}
-	for _, in := range r.In {
-		p.Scope = append(p.Scope, in.Name)
-	}
-	if r.back.near = p.Accept("near"); r.back.near || p.Accept("exact") {
-		if r.back.same, err = p.reason(); err != nil {
-			return err
-		}
-	}
-	for more := true; more && err == nil; {
-		more, err = p.clause(r)
-	}
-	if err != nil {
-		return err
-	}
-	p.table.Backs = append(p.table.Backs, r)
-	return r.check()
-}
-
-// checkBack holds a rule back to the kernel that it is for. One whose operations are other kernels must name every parameter, for nothing
-// else would find that it leaves one out.
-func (r *Rule) checkBack(lib *kernels.Library) error {
-	decl, ok := lib.Find(r.Op)
-	if !ok {
-		return fmt.Errorf("%s is no kernel", r.Op)
-	}
-	if r.Refuses != "" {
-		return nil
-	}
-	for _, out := range []bool{false, true} {
-		sides := operandsOf(decl, out)
-		names := r.Out
-		if !out {
-			names = make([]string, len(r.In))
-		}
-		if len(names) > len(sides) {
-			return fmt.Errorf("kernel %s has %d operands on one side, and the rule names %d", decl.Name, len(sides), len(names))
-		}
-		for i, in := range r.In {
-			if o := decl.Operands[sides[min(i, len(sides)-1)]]; !out && (o.Optional != in.Optional || o.Variadic != in.Variadic) {
-				return fmt.Errorf("kernel %s: operand %s and input %s: expected \"?\" behind what may be missing and \"...\" behind a list", decl.Name, o.Name(), in.Name)
-			}
-		}
-	}
-	for _, a := range r.Attrs {
-		if _, ok := decl.Attr(a.Name); !ok {
-			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
-		}
-	}
-	for _, d := range decl.Attrs {
-		if r.back.same != "" && !slices.ContainsFunc(r.Attrs, func(a AttrParam) bool { return a.Name == d.Name }) {
-			return fmt.Errorf("kernel %s has the parameter %s, which the rule neither reads nor ignores", decl.Name, d.Name)
-		}
-	}
-	return nil
-}
-
-// operandsOf gives the positions of a kernel's inputs or outputs.
-func operandsOf(decl *declaration.Kernel, out bool) []int {
-	var list []int
-	for i := range decl.Operands {
-		if decl.Operands[i].Out == out {
-			list = append(list, i)
-		}
-	}
-	return list
-}
 
 // recorder notes the operations of the vocabulary that a rule back writes. Results are those of the kernel; nil for one that is left out.
 type recorder struct {
@@ -129,9 +37,9 @@ func (r *recorder) note(op *foreign.Op, in []foreign.Value, out foreign.Value) {
 }
 
 // byRule tries a rule back on an operation of the program.
-func (b *backer) byRule(r *Rule, decl *declaration.Kernel, w *wanted) ([]*foreign.Op, error) {
+func (b *backer) byRule(r *rules.Rule, decl *declaration.Kernel, w *wanted) ([]*foreign.Op, error) {
 	m := b.m
-	m.nodes, m.chain, m.derived = nil, "", 0
+	m.made.Nodes, m.now.chain, m.derived = nil, "", 0
 	record := &recorder{results: w.results(decl, len(r.Out))}
 	e := m.begin(r, recording{m, record}, origin{b.region, &foreign.Op{}}, b.opt.Version)
 	defer m.done(e)
@@ -144,21 +52,21 @@ func (b *backer) byRule(r *Rule, decl *declaration.Kernel, w *wanted) ([]*foreig
 			e.Vars[a.Name] = attrOf(v, false)
 		}
 	}
-	m.params, m.outputs = r.Out, make([]string, len(r.Out))
+	m.now.params, m.now.outputs = r.Out, make([]string, len(r.Out))
 	for i, name := range r.Out {
 		if record.results[i] != nil {
-			m.outputs[i] = name
+			m.now.outputs[i] = name
 		}
 	}
 	given, err := resultsBack(r, e, record.results)
 	if err != nil {
 		return nil, err
 	}
-	if r.back.same == "" {
-		if len(m.nodes) != 1 {
-			return nil, expr.Refuse("it gives %d operations", len(m.nodes))
+	if r.Back.Same == "" {
+		if len(m.made.Nodes) != 1 {
+			return nil, expr.Refuse("it gives %d operations", len(m.made.Nodes))
 		}
-		if err := b.same(decl, m.nodes[0], w); err != nil {
+		if err := b.same(decl, m.made.Nodes[0], w); err != nil {
 			return nil, err
 		}
 	}
@@ -166,8 +74,8 @@ func (b *backer) byRule(r *Rule, decl *declaration.Kernel, w *wanted) ([]*foreig
 }
 
 // bindOperands gives the inputs of a rule back what an operation takes.
-func bindOperands(r *Rule, e *expr.Env, decl *declaration.Kernel, w *wanted) error {
-	for i, at := range operandsOf(decl, false) {
+func bindOperands(r *rules.Rule, e *expr.Env, decl *declaration.Kernel, w *wanted) error {
+	for i, at := range rules.Side(decl, false) {
 		var list []foreign.Value
 		for j, t := range w.in {
 			if w.at[j] == at {
@@ -193,7 +101,7 @@ func bindOperands(r *Rule, e *expr.Env, decl *declaration.Kernel, w *wanted) err
 // belongs to the last one, from its first on.
 func (w *wanted) results(decl *declaration.Kernel, named int) []*foreign.Tensor {
 	var out []*foreign.Tensor
-	for _, at := range operandsOf(decl, true) {
+	for _, at := range rules.Side(decl, true) {
 		before := len(out)
 		for j, t := range w.out {
 			if w.outAt[j] == at {
@@ -211,10 +119,10 @@ func (w *wanted) results(decl *declaration.Kernel, named int) []*foreign.Tensor 
 }
 
 // resultsBack works the clauses of a rule back off, and gives a tensor for each that is wanted.
-func resultsBack(r *Rule, e *expr.Env, want []*foreign.Tensor) ([]*foreign.Tensor, error) {
-	for i := range r.clauses {
-		e.Lets = r.clauses[:i+1]
-		if c := &r.clauses[i]; len(c.Names) == 0 {
+func resultsBack(r *rules.Rule, e *expr.Env, want []*foreign.Tensor) ([]*foreign.Tensor, error) {
+	for i := range r.Clauses {
+		e.Lets = r.Clauses[:i+1]
+		if c := &r.Clauses[i]; len(c.Names) == 0 {
 			if err := e.Need(c); err != nil {
 				return nil, err
 			}
@@ -354,7 +262,7 @@ func (r recording) Function(name string, args []foreign.Value) (foreign.Value, e
 	if name != "result_shape" && name != "result_dtype" {
 		return r.m.Function(name, args)
 	}
-	i := slices.Index(r.m.params, args[0].Str)
+	i := slices.Index(r.m.now.params, args[0].Str)
 	if i < 0 || i >= len(r.record.results) || r.record.results[i] == nil {
 		return foreign.Value{}, notBack(args[0].Str)
 	}
@@ -367,14 +275,4 @@ func (r recording) Function(name string, args []foreign.Value) (foreign.Value, e
 
 func notBack(output string) error {
 	return expr.Refuse("%q is no output of a kernel that is written back", output)
-}
-
-// NearBack says whether what is equal to a kernel in a vocabulary is rounded elsewhere than the kernel is: a rule back for it says "near".
-func NearBack(tables []*Table, kernel string) bool {
-	for _, t := range tables {
-		if slices.ContainsFunc(t.Backs, func(r *Rule) bool { return r.Op == kernel && r.back.near }) {
-			return true
-		}
-	}
-	return false
 }

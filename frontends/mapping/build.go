@@ -1,13 +1,12 @@
 package mapping
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/called"
+	"tensortapestry.org/tapc/frontends/mapping/emit"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/frontends/mapping/ordered"
 	"tensortapestry.org/tapc/ir"
@@ -67,63 +66,37 @@ func (r *Region) outputs() ([]foreign.Value, error) {
 	return out, nil
 }
 
-// builder makes the graph of what the outputs need.
-type builder struct {
-	m      *mapper
-	g      *ir.Graph
-	used   map[*foreign.Tensor]bool // by an operation, or as an output
-	made   map[*foreign.Tensor]ir.Selection
-	ops    map[*node]ir.NodeID
-	intern ir.Intern
-	list   []ir.Port      // room for the ports of an operation
-	sel    []ir.Selection // and for their selections
-}
-
+// build makes the graph of what the outputs need.
 func (m *mapper) build(r *Region, inputs []*foreign.Tensor, outputs []foreign.Value) (*ir.Graph, error) {
-	b := &builder{m: m, g: ir.New(), used: map[*foreign.Tensor]bool{}, made: map[*foreign.Tensor]ir.Selection{}, ops: map[*node]ir.NodeID{}}
-	b.g.File = r.graph.File
 	finals, err := m.finals(r.graph, outputs)
 	if err != nil {
 		return nil, err
 	}
-	live, used := m.live(finals, r.observed())
-	maps.Copy(b.used, used)
+	live, used := m.made.Live(finals, r.observed())
 	for _, t := range finals {
-		b.used[t] = true
+		used[t] = true
 	}
-	taken, err := b.named(inputs)
+	b := emit.NewBuilder(r.graph.File, used)
+	taken, err := b.Named(inputs)
 	if err != nil {
 		return nil, err
 	}
-	tensorops.StateInputs(b.g, taken)
-	for _, n := range m.nodes {
+	tensorops.StateInputs(b.Graph, taken)
+	for _, n := range m.made.Nodes {
 		if live[n] {
-			if err := b.add(n); err != nil {
+			if err := b.Add(n); err != nil {
 				return nil, err
 			}
 		}
 	}
-	given, err := b.named(finals)
+	given, err := b.Named(finals)
 	if err != nil {
 		return nil, err
 	}
-	tensorops.StateOutputs(b.g, given)
-	b.order(r)
-	called.Outline(b.g, b.calls(m.trace.calls))
-	return b.g, nil
-}
-
-// named gives the nodes of inputs or outputs, whose labels are their names.
-func (b *builder) named(list []*foreign.Tensor) ([]tensorops.Named, error) {
-	out := make([]tensorops.Named, len(list))
-	for i, t := range list {
-		sel, err := b.tensor(t)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = tensorops.Named{Name: t.Label, Tensor: sel.Tensor}
-	}
-	return out, nil
+	tensorops.StateOutputs(b.Graph, given)
+	r.order(b)
+	called.Outline(b.Graph, m.inGraph(b, m.trace.calls))
+	return b.Graph, nil
 }
 
 // finals gives each output a tensor of its own with its name: an input, a constant or a value that is an output already is
@@ -138,14 +111,9 @@ func (m *mapper) finals(fg *foreign.Graph, outputs []foreign.Value) ([]*foreign.
 		}
 		t := v.Tensor
 		if t.Source == nil || taken[t] {
-			m.rule = "output"
-			n := &node{kernel: "op:copy", rule: "output", in: []portTensors{{port: "tensor", tensors: []*foreign.Tensor{t}}}}
-			c := &foreign.Tensor{DType: t.DType, Shape: t.Shape, Source: n}
-			n.out = []portTensors{{port: "result", tensors: []*foreign.Tensor{c}}}
-			mark := len(m.nodes)
-			m.nodes = append(m.nodes, n)
+			mark := len(m.made.Nodes)
+			_, t = m.made.Copy(t, "", emit.Origin{Rule: "output"})
 			m.note(mark, &foreign.Op{In: []string{name}})
-			t = c
 		}
 		taken[t] = true
 		t.Label = name
@@ -154,100 +122,8 @@ func (m *mapper) finals(fg *foreign.Graph, outputs []foreign.Value) ([]*foreign.
 	return finals, nil
 }
 
-// live finds the operations that the outputs and what is observed need, and the tensors that live operations take.
-func (m *mapper) live(finals []*foreign.Tensor, observed []*node) (map[*node]bool, map[*foreign.Tensor]bool) {
-	live, used := map[*node]bool{}, map[*foreign.Tensor]bool{}
-	for _, n := range observed {
-		live[n] = true
-	}
-	for _, t := range finals {
-		live[maker(t)] = true
-	}
-	for _, n := range slices.Backward(m.nodes) {
-		if !live[n] && !slices.ContainsFunc(n.guards, func(g *node) bool { return live[g] }) {
-			continue
-		}
-		live[n] = true
-		for _, p := range n.in {
-			for _, t := range p.tensors {
-				used[t] = true
-				if t.Source != nil {
-					live[maker(t)] = true
-				}
-			}
-		}
-	}
-	return live, used
-}
-
-func (b *builder) add(n *node) error {
-	op := &tensorops.Operation{Kernel: n.kernel, Params: n.params}
-	var err error
-	if op.Inputs, err = b.ports(n.in); err != nil {
-		return err
-	}
-	unused := func(p portTensors) bool { return p.optional && !slices.ContainsFunc(p.tensors, b.isUsed) }
-	out := n.out
-	if slices.ContainsFunc(out, unused) {
-		out = slices.DeleteFunc(slices.Clone(out), unused)
-	}
-	if op.Outputs, err = b.ports(out); err != nil {
-		return err
-	}
-	made := b.g.Add(op, "")
-	made.Pos, b.ops[n] = n.pos, made.ID
-	if n.rule != "" {
-		origin := &ir.Origin{Rule: n.rule}
-		if n.pos != (ir.Pos{}) {
-			origin.From = []ir.Pos{n.pos}
-		}
-		made.SetOrigin(origin)
-	}
-	return nil
-}
-
-func (b *builder) isUsed(t *foreign.Tensor) bool { return b.used[t] }
-
-func (b *builder) ports(list []portTensors) (ir.Ports, error) {
-	b.list = b.list[:0]
-	for _, p := range list {
-		b.sel = b.sel[:0]
-		for _, t := range p.tensors {
-			sel, err := b.tensor(t)
-			if err != nil {
-				return ir.Ports{}, err
-			}
-			b.sel = append(b.sel, sel)
-		}
-		b.list = append(b.list, ir.Port{Name: p.port, Sel: b.intern.Selections(b.sel)})
-	}
-	slices.SortFunc(b.list, func(a, c ir.Port) int { return strings.Compare(a.Name, c.Name) })
-	return b.intern.Ports(b.list), nil
-}
-
-// tensor gives the node of a tensor, made when it is first needed, with the operation of a constant.
-func (b *builder) tensor(t *foreign.Tensor) (ir.Selection, error) {
-	if sel, ok := b.made[t]; ok {
-		return sel, nil
-	}
-	sel, err := addTensor(b.g, t, t.Label)
-	if err != nil {
-		return sel, err
-	}
-	b.made[t] = sel
-	if t.Data == nil {
-		return sel, nil
-	}
-	params, err := t.Data.Params()
-	if err != nil {
-		return sel, err
-	}
-	b.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: params, Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{sel}}})}, "")
-	return sel, nil
-}
-
 // observed gives what has to be computed because something happens after it.
-func (r *Region) observed() (list []*node) {
+func (r *Region) observed() (list []*emit.Node) {
 	before := map[*foreign.Op]bool{}
 	for _, op := range r.graph.Ops {
 		for _, x := range op.After {
@@ -263,50 +139,40 @@ func (r *Region) observed() (list []*node) {
 }
 
 // makers gives the nodes that compute values.
-func (r *Region) makers(names []string) (list []*node) {
+func (r *Region) makers(names []string) (list []*emit.Node) {
 	for _, name := range names {
-		if v, ok := r.values[name]; ok && v.Kind == foreign.TensorKind && maker(v.Tensor) != nil {
-			list = append(list, maker(v.Tensor))
+		if v, ok := r.values[name]; ok && v.Kind == foreign.TensorKind && emit.Maker(v.Tensor) != nil {
+			list = append(list, emit.Maker(v.Tensor))
 		}
 	}
 	return list
 }
 
 // order adds the sequence points of the program.
-func (b *builder) order(r *Region) {
+func (r *Region) order(b *emit.Builder) {
 	var groups []ordered.Group
-	for _, s := range b.m.trace.spans {
-		x := ordered.Group{Ops: s.ops, Nodes: b.present(b.m.nodes[s.from:s.to])}
+	for _, s := range r.m.trace.spans {
+		x := ordered.Group{Ops: s.ops, Nodes: b.Present(r.m.made.Nodes[s.from:s.to])}
 		for _, op := range s.ops {
-			x.From = append(x.From, b.present(r.makers(op.In))...)
+			x.From = append(x.From, b.Present(r.makers(op.In))...)
 		}
 		groups = append(groups, x)
 	}
-	ordered.Points(b.g, groups)
+	ordered.Points(b.Graph, groups)
 }
 
-// present gives the operations of the nodes that are in the program.
-func (b *builder) present(nodes []*node) (list []ir.NodeID) {
-	for _, n := range nodes {
-		if id, there := b.ops[n]; there {
-			list = append(list, id)
-		}
-	}
-	return list
-}
-
-// calls says what the calls became in the program.
-func (b *builder) calls(list []call) (out []called.Call) {
+// inGraph says what calls became in the program.
+func (m *mapper) inGraph(b *emit.Builder, list []call) (out []called.Call) {
 	for _, c := range list {
-		x := called.Call{Name: foreign.DefinitionOf(c.op.Domain, c.body.Name), Label: c.op.Name, Pos: c.op.Pos, Ops: b.present(b.m.nodes[c.from:c.to]), Inner: b.calls(c.inner)}
+		x := called.Call{Name: foreign.DefinitionOf(c.op.Domain, c.body.Name), Label: c.op.Name, Pos: c.op.Pos, Ops: b.Present(m.made.Nodes[c.from:c.to]), Inner: m.inGraph(b, c.inner)}
 		for i, n := range c.copies {
-			if id, there := b.ops[n]; there && n != nil {
+			if id, there := b.Operation(n); there && n != nil {
 				x.In = append(x.In, called.Port{Name: c.body.Inputs[i].Name, Node: id})
 			}
 		}
 		for i, v := range c.out {
-			if sel, there := b.made[v.Tensor]; there {
-				x.Out = append(x.Out, called.Port{Name: c.body.Outputs[i].Name, Node: sel.Tensor})
+			if id, there := b.Tensor(v.Tensor); there {
+				x.Out = append(x.Out, called.Port{Name: c.body.Outputs[i].Name, Node: id})
 			}
 		}
 		out = append(out, x)

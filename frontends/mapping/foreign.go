@@ -3,12 +3,12 @@ package mapping
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
-	"tensortapestry.org/tapc/ir/lang"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 )
 
 // maxForeign bounds the operations that the rules for one operation may stand for, each through others.
@@ -34,11 +34,11 @@ func mapForeign(m *mapper, e *expr.Env, x *expr.Expr) (*foreign.Op, []foreign.Va
 		return nil, nil, foreign.Value{}, err
 	}
 	args = spread(args)
-	op := &foreign.Op{Name: m.at.op.Name, Pos: m.pos}
-	op.Domain, op.Type = splitType(x.Text)
-	inner := &Region{m: m, graph: &foreign.Graph{Versions: map[string]int64{}}, outer: m.at.region, values: map[string]foreign.Value{}}
-	if m.hop != 0 {
-		inner.graph.Versions[""] = m.hop
+	op := &foreign.Op{Name: m.now.at.op.Name, Pos: m.now.pos}
+	op.Domain, op.Type = rules.Operator(x.Text)
+	inner := &Region{m: m, graph: &foreign.Graph{Versions: map[string]int64{}}, outer: m.now.at.region, values: map[string]foreign.Value{}}
+	if m.now.hop != 0 {
+		inner.graph.Versions[""] = m.now.hop
 	}
 	for i, v := range args {
 		name := ""
@@ -54,7 +54,7 @@ func mapForeign(m *mapper, e *expr.Env, x *expr.Expr) (*foreign.Op, []foreign.Va
 		return nil, nil, foreign.Value{}, err
 	}
 	for _, a := range attrs {
-		if a.Name == resultsParam && a.Value.Kind == foreign.Int {
+		if a.Name == calls.Results && a.Value.Kind == foreign.Int {
 			results = a.Value.Int
 		} else {
 			op.Attrs = append(op.Attrs, a)
@@ -87,10 +87,10 @@ func spread(args []foreign.Value) []foreign.Value {
 // standFor maps an operation in the place of another; what the rule around knows is kept meanwhile, and the names of both rules are in
 // what is made.
 func (m *mapper) standFor(r *Region, op *foreign.Op, in []foreign.Value) (foreign.Value, error) {
-	around, steps := m.applied, m.steps
-	m.chain = m.rule + " → "
+	around, steps := m.now, m.steps
+	m.now.chain = m.now.rule + " → "
 	out, _, err := m.mapOp(r, op, in)
-	m.applied = around
+	m.now = around
 	m.steps += steps
 	switch {
 	case err != nil:
@@ -107,54 +107,10 @@ type origin struct {
 	op     *foreign.Op
 }
 
-// hopHead reads the rest of "table NAME : NAMESPACE 6 -> 7": rules from one version of a vocabulary to the next.
-func (p *parser) hopHead() error {
-	if p.Peek().Kind != lang.Number || p.Second().Text != "->" {
-		return nil
-	}
-	var err error
-	if p.table.From, err = p.version(); err != nil {
-		return err
-	}
-	if err = p.Expect("->"); err != nil {
-		return err
-	}
-	if p.table.Hop, err = p.version(); err == nil && p.table.Hop <= p.table.From {
-		p.Back()
-		err = fmt.Errorf("expected a version after %d, found %d", p.table.From, p.table.Hop)
-	}
-	return err
-}
-
-func (p *parser) version() (int64, error) {
-	t := p.Peek()
-	n, err := strconv.ParseInt(t.Text, 10, 64)
-	if t.Kind != lang.Number || err != nil || n < 1 || n > 1<<20 {
-		return 0, fmt.Errorf("expected a version, found %v", t)
-	}
-	p.Next()
-	return n, nil
-}
-
-// operations reads "Op, Op": behind carry, those that are the same at both versions of a table; behind commutes, those whose two inputs may
-// be exchanged in patterns.
-func (p *parser) operations(into *[]string) error {
-	for {
-		n, err := p.Name()
-		if err != nil {
-			return err
-		}
-		*into = append(*into, n)
-		if !p.Accept(",") {
-			return nil
-		}
-	}
-}
-
 // carried gives the version that a table leads an operation to as it is; 0 if none does.
 func (m *mapper) carried(op *foreign.Op, version int64) int64 {
 	for _, t := range m.opt.Tables {
-		if t.Hop != 0 && t.From == version && op.Domain == "" && slices.Contains(t.carries, op.Type) {
+		if t.Hop != 0 && t.From == version && op.Domain == "" && slices.Contains(t.Carries, op.Type) {
 			return t.Hop
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -40,7 +41,7 @@ func lines(version int64, consts map[string]*foreign.Data, text string) *foreign
 	return g
 }
 
-func mapped(t *testing.T, g *foreign.Graph, tables []*Table) (*ir.Graph, *Report) {
+func mapped(t *testing.T, g *foreign.Graph, tables []*rules.Table) (*ir.Graph, *Report) {
 	t.Helper()
 	out, report, err := Map(context.Background(), g, Options{Tables: tables})
 	if err != nil {
@@ -80,9 +81,9 @@ func compute(t *testing.T, g *ir.Graph, x []float64) []float64 {
 }
 
 // plainTables are the built-in tables without the rules for several operations.
-func plainTables() []*Table {
-	var out []*Table
-	for _, t := range TablesFor("onnx", nil) {
+func plainTables() []*rules.Table {
+	var out []*rules.Table
+	for _, t := range rules.For("onnx", nil) {
 		c := *t
 		c.Fuses = nil
 		out = append(out, &c)
@@ -98,7 +99,7 @@ func geluConsts() map[string]*foreign.Data {
 
 // The spellings of Gelu become one operation; what is only nearly one does not.
 func TestGelu(t *testing.T) {
-	tables := TablesFor("onnx", nil)
+	tables := rules.For("onnx", nil)
 	for name, text := range map[string]string{
 		"outer":   gelu,
 		"swapped": "u = Div(x, root)\nv = Erf(u)\nq = Add(one, v)\np = Mul(q, x)\nz = Mul(half, p)",
@@ -146,19 +147,19 @@ func TestFusedValues(t *testing.T) {
 		}
 		return g
 	}
-	g, _ := mapped(t, norm(), TablesFor("onnx", nil))
+	g, _ := mapped(t, norm(), rules.For("onnx", nil))
 	if k := kernelsOf(g); k != "layer_norm" && k != "constant constant layer_norm" {
 		t.Fatalf("expected layer_norm, found %s", k)
 	}
 	apart := norm()
 	apart.Ops[3].Attrs = []foreign.Attr{{Name: "axes", Value: foreign.IntsValue([]int64{0})}}
-	if g, _ := mapped(t, apart, TablesFor("onnx", nil)); strings.Contains(kernelsOf(g), "layer_norm") {
+	if g, _ := mapped(t, apart, rules.For("onnx", nil)); strings.Contains(kernelsOf(g), "layer_norm") {
 		t.Error("means over different dimensions are no layer norm")
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(-4, 4), 6, 6).Draw(rt, "x")
 		for _, make := range []func() *foreign.Graph{norm, func() *foreign.Graph { return lines(13, geluConsts(), gelu) }} {
-			one, _ := mapped(t, make(), TablesFor("onnx", nil))
+			one, _ := mapped(t, make(), rules.For("onnx", nil))
 			many, _ := mapped(t, make(), plainTables())
 			a, b := compute(t, one, x), compute(t, many, x)
 			for i := range a {
@@ -179,13 +180,13 @@ fuse twice (x) -> (y)
   let y = @Mul(x, tensor(-2.0, dtype(x), []))
 `
 
-func parse(t *testing.T, text string) []*Table {
+func parse(t *testing.T, text string) []*rules.Table {
 	t.Helper()
-	table, err := Parse("mine.map", text)
+	table, err := rules.Parse("mine.map", text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return TablesFor("onnx", []*Table{table})
+	return rules.For("onnx", []*rules.Table{table})
 }
 
 // When a rule for several operations does not apply after all, they are mapped one by one.
@@ -215,15 +216,15 @@ carry Neg
 // Tables from one version to the next are composed; an operation that none carries on is not mapped.
 func TestHops(t *testing.T) {
 	five := strings.NewReplacer("mine_6", "mine_5", "6 -> 7", "5 -> 6", "@Mul(x, tensor(by, dtype(x), []))", "@Thrice(x){by: by}").Replace(hops)
-	a, err := Parse("a", hops)
+	a, err := rules.Parse("a", hops)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Parse("b", five)
+	b, err := rules.Parse("b", five)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables := TablesFor("onnx", []*Table{a, b})
+	tables := rules.For("onnx", []*rules.Table{a, b})
 	g, _ := mapped(t, lines(5, nil, "y = Thrice(x)\nz = Neg(y)"), tables)
 	if k := kernelsOf(g); k != "mul neg" && k != "constant mul neg" {
 		t.Errorf("expected mul neg, found %s", k)
@@ -263,11 +264,11 @@ func TestPatternFaults(t *testing.T) {
 		"rule A (x) -> (y)\n  let y = @(x)":        "an operation's name",
 		"rule A (x) -> (y)\n  let y = @B(x){a: q}": `"q" is not bound`,
 	} {
-		if _, err := Parse("f", "table t : onnx\n"+text+"\n"); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f:") {
+		if _, err := rules.Parse("f", "table t : onnx\n"+text+"\n"); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f:") {
 			t.Errorf("%q: expected an error with %q, found %v", text, want, err)
 		}
 	}
-	if _, err := Parse("f", "table t : onnx 7 -> 6\n"); err == nil || !strings.Contains(err.Error(), "after 7") {
+	if _, err := rules.Parse("f", "table t : onnx 7 -> 6\n"); err == nil || !strings.Contains(err.Error(), "after 7") {
 		t.Errorf("expected an error about the versions, found %v", err)
 	}
 }

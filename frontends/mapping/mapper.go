@@ -8,9 +8,12 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/emit"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/frontends/mapping/ordered"
 	"tensortapestry.org/tapc/frontends/mapping/outcome"
+	"tensortapestry.org/tapc/frontends/mapping/pattern"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -19,7 +22,7 @@ type Native func(r *Region, op *foreign.Op) ([]foreign.Value, error)
 
 // Options are what a mapping is given besides the graph.
 type Options struct {
-	Tables  []*Table
+	Tables  []*rules.Table
 	Library *kernels.Library
 	Dims    map[string]int64         // sizes of symbolic dimensions; "input:0" names a dimension without a name
 	Bind    map[string]*foreign.Data // inputs that become constants
@@ -35,15 +38,14 @@ type Options struct {
 
 // mapper is one run.
 type mapper struct {
-	ctx    context.Context
-	opt    Options
-	rules  map[string][]*Rule
-	nodes  []*node
-	report *Report
-	depth  int
-	steps  int
-	applied
-	uses     uses
+	ctx      context.Context
+	opt      Options
+	rules    map[string][]*rules.Rule
+	made     *emit.Program
+	report   *Report
+	depth    int
+	steps    int
+	now      applied
 	derived  int // operations that the rules for one stand for
 	trace    trace
 	spare    []map[string]foreign.Value // of rules that are done, empty
@@ -68,7 +70,7 @@ func Map(ctx context.Context, fg *foreign.Graph, opt Options) (*ir.Graph, *Repor
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
-	m := &mapper{ctx: ctx, opt: opt, rules: rulesByOperator(opt.Tables), report: outcome.New(fg)}
+	m := newMapper(ctx, opt, fg)
 	m.trace.timed = ordered.Asked(fg.Ops)
 	r := &Region{m: m, graph: fg, values: map[string]foreign.Value{}}
 	inputs, err := m.graphInputs(fg, r)
@@ -92,9 +94,15 @@ func Map(ctx context.Context, fg *foreign.Graph, opt Options) (*ir.Graph, *Repor
 	return g, m.report, err
 }
 
+func newMapper(ctx context.Context, opt Options, fg *foreign.Graph) *mapper {
+	made := emit.New(ctx, opt.Library)
+	made.Unchecked = opt.Unchecked
+	return &mapper{ctx: ctx, opt: opt, rules: rulesByOperator(opt.Tables), made: made, report: outcome.New(fg)}
+}
+
 // rulesByOperator gives the rules for one operator, by domain and type.
-func rulesByOperator(tables []*Table) map[string][]*Rule {
-	out := map[string][]*Rule{}
+func rulesByOperator(tables []*rules.Table) map[string][]*rules.Rule {
+	out := map[string][]*rules.Rule{}
 	for _, t := range tables {
 		for _, r := range t.Rules {
 			key := r.Domain + ":" + r.Op
@@ -195,22 +203,22 @@ func (r *Region) run() error {
 	if err != nil {
 		return r.fault("%v", err)
 	}
-	fused := r.fusions(order)
+	fused := pattern.Find(r.graph, order, r.m.opt.Tables, r.version, r.m.trace.timed)
 	position := map[*foreign.Op]int{}
 	for i, op := range order {
 		if err := r.m.ctx.Err(); err != nil {
 			return context.Cause(r.m.ctx)
 		}
 		var err error
-		mark := len(r.m.nodes)
+		mark := len(r.m.made.Nodes)
 		switch f := fused[op]; {
 		case f == nil:
 			err = r.op(op)
 			r.m.note(mark, op)
-		case f.ops[len(f.ops)-1] == op:
+		case f.Ops[len(f.Ops)-1] == op:
 			position[op] = i
 			err = r.fused(f, position)
-			r.m.note(mark, f.ops...)
+			r.m.note(mark, f.Ops...)
 		default: // mapped with the last one of its pattern
 			position[op] = i
 		}
@@ -251,12 +259,12 @@ func (r *Region) op(op *foreign.Op) error {
 		r.give(op, nil)
 		return nil
 	}
-	mark := len(m.nodes)
+	mark := len(m.made.Nodes)
 	out, by, err := m.mapOp(r, op, in)
 	switch {
 	case err == nil:
 		m.report.Ok(r.opVersion(op), by)
-		guard(m.nodes[mark:], out)
+		emit.Guard(m.made.Nodes[mark:], out)
 		r.give(op, out)
 		return nil
 	case errors.Is(err, errListed):
@@ -293,19 +301,19 @@ func (r *Region) give(op *foreign.Op, out []foreign.Value) {
 // mapOp tries natives, rules and function bodies in this order. It gives the outputs and, for the report, what made them or
 // why nothing did.
 func (m *mapper) mapOp(r *Region, op *foreign.Op, in []foreign.Value) (out []foreign.Value, by string, err error) {
-	m.pos = op.Pos
-	m.at = origin{r, op}
+	m.now.pos = op.Pos
+	m.now.at = origin{r, op}
 	key := op.Domain + ":" + op.Type
 	if native := m.opt.Natives[key]; native != nil {
-		m.rule = key
+		m.now.rule = key
 		out, err = native(r, op)
 		return out, "native", err
 	}
 	version := r.version(op.Domain)
 	by = "no-rule"
-	mark := len(m.nodes)
+	mark := len(m.made.Nodes)
 	for _, rule := range m.rules[key] {
-		if version < rule.From || rule.To >= 0 && version > rule.To {
+		if !rule.At(version) {
 			continue
 		}
 		if rule.Refuses != "" {
@@ -370,7 +378,7 @@ type span struct {
 // note keeps what became of operations of the program's own graph, where its order is given.
 func (m *mapper) note(mark int, ops ...*foreign.Op) {
 	if m.trace.timed != nil && m.depth == 0 {
-		m.trace.spans = append(m.trace.spans, span{ops, mark, len(m.nodes)})
+		m.trace.spans = append(m.trace.spans, span{ops, mark, len(m.made.Nodes)})
 	}
 }
 
@@ -378,7 +386,7 @@ func (m *mapper) note(mark int, ops ...*foreign.Op) {
 type call struct {
 	op       *foreign.Op
 	body     *foreign.Graph
-	copies   []*node // of what is given for each formal input; nil for what is known when compiling or left out
+	copies   []*emit.Node // of what is given for each formal input; nil for what is known when compiling or left out
 	out      []foreign.Value
 	from, to int
 	inner    []call
@@ -393,7 +401,7 @@ func (r *Region) kept(inner *Region, op *foreign.Op, in []foreign.Value) ([]fore
 	if r.m.depth > maxKept {
 		return r.enter(inner, in)
 	}
-	m, mark, report := r.m, len(r.m.nodes), r.m.report.Clone()
+	m, mark, report := r.m, len(r.m.made.Nodes), r.m.report.Clone()
 	out, hidden, err := r.keep(inner, op, in, true)
 	if err != nil && hidden && m.ctx.Err() == nil {
 		drop(m, mark)
@@ -406,7 +414,7 @@ func (r *Region) kept(inner *Region, op *foreign.Op, in []foreign.Value) ([]fore
 
 // keep maps the body once, and says whether a constant was hidden from it.
 func (r *Region) keep(inner *Region, op *foreign.Op, in []foreign.Value, hide bool) (out []foreign.Value, hidden bool, err error) {
-	m, c := r.m, call{op: op, body: inner.graph, copies: make([]*node, len(in)), from: len(r.m.nodes)}
+	m, c := r.m, call{op: op, body: inner.graph, copies: make([]*emit.Node, len(in)), from: len(r.m.made.Nodes)}
 	args := slices.Clone(in)
 	for i, v := range in {
 		t := v.Tensor
@@ -414,32 +422,30 @@ func (r *Region) keep(inner *Region, op *foreign.Op, in []foreign.Value, hide bo
 			continue
 		}
 		hidden = hidden || t.Data != nil
-		n := &node{kernel: "op:copy", rule: "function", pos: op.Pos, in: []portTensors{{port: "tensor", tensors: []*foreign.Tensor{t}}}}
-		copied := &foreign.Tensor{DType: t.DType, Shape: t.Shape, Label: c.body.Inputs[i].Name, Source: n}
-		n.out = []portTensors{{port: "result", tensors: []*foreign.Tensor{copied}}}
-		m.nodes, c.copies[i], args[i] = append(m.nodes, n), n, foreign.TensorValue(copied)
+		n, copied := m.made.Copy(t, c.body.Inputs[i].Name, emit.Origin{Rule: "function", Pos: op.Pos})
+		c.copies[i], args[i] = n, foreign.TensorValue(copied)
 	}
 	start := len(m.trace.calls)
 	if out, err = r.enter(inner, args); err != nil {
 		return nil, hidden, err
 	}
 	for i, v := range out {
-		if v.Kind == foreign.TensorKind && maker(v.Tensor) != nil {
-			if k := slices.Index(c.copies, maker(v.Tensor)); k >= 0 {
+		if v.Kind == foreign.TensorKind && emit.Maker(v.Tensor) != nil {
+			if k := slices.Index(c.copies, emit.Maker(v.Tensor)); k >= 0 {
 				out[i] = in[k] // it is given as it was taken
 			} else if i < len(op.Out) && op.Out[i] != "" {
 				v.Tensor.Label = op.Out[i]
 			}
 		}
 	}
-	c.out, c.to, c.inner = out, len(m.nodes), slices.Clone(m.trace.calls[start:])
+	c.out, c.to, c.inner = out, len(m.made.Nodes), slices.Clone(m.trace.calls[start:])
 	m.trace.calls = append(m.trace.calls[:start], c)
 	return out, hidden, nil
 }
 
 // drop takes nodes back, and the calls that they came of.
 func drop(m *mapper, mark int) {
-	m.nodes = m.nodes[:mark]
+	m.made.Nodes = m.made.Nodes[:mark]
 	m.trace.calls = slices.DeleteFunc(m.trace.calls, func(c call) bool { return c.to > mark })
 }
 
@@ -461,7 +467,7 @@ func (m *mapper) hopeless(r *Region, op *foreign.Op) (cause, reason string) {
 	}
 	version := r.version(op.Domain)
 	for _, rule := range m.rules[key] {
-		if version < rule.From || rule.To >= 0 && version > rule.To {
+		if !rule.At(version) {
 			continue
 		}
 		if rule.Refuses != "" {
@@ -473,7 +479,7 @@ func (m *mapper) hopeless(r *Region, op *foreign.Op) (cause, reason string) {
 }
 
 // apply1 runs one rule on one operation.
-func (m *mapper) apply1(rule *Rule, r *Region, op *foreign.Op, in []foreign.Value, version int64) ([]foreign.Value, error) {
+func (m *mapper) apply1(rule *rules.Rule, r *Region, op *foreign.Op, in []foreign.Value, version int64) ([]foreign.Value, error) {
 	e := m.begin(rule, m, origin{r, op}, version)
 	if err := bindInputs(rule, e, in); err != nil {
 		return nil, err
@@ -485,8 +491,8 @@ func (m *mapper) apply1(rule *Rule, r *Region, op *foreign.Op, in []foreign.Valu
 }
 
 // begin makes the names that a rule for an operation starts with.
-func (m *mapper) begin(rule *Rule, run expr.Run, at origin, version int64) *expr.Env {
-	m.rule, m.pos, m.hop, m.at, m.steps = m.chain+rule.Name, at.op.Pos, rule.hop, at, 0
+func (m *mapper) begin(rule *rules.Rule, run expr.Run, at origin, version int64) *expr.Env {
+	m.now.rule, m.now.pos, m.now.hop, m.now.at, m.steps = m.now.chain+rule.Name, at.op.Pos, rule.Hop, at, 0
 	e := expr.NewEnv(m.ctx, run, &m.steps, m.names())
 	e.Vars["opset"] = foreign.IntValue(version)
 	e.Root = e
@@ -510,20 +516,26 @@ func (m *mapper) done(e *expr.Env) {
 }
 
 // conclude works a rule's clauses off and gives its results.
-func (m *mapper) conclude(rule *Rule, e *expr.Env, op *foreign.Op) ([]foreign.Value, error) {
+func (m *mapper) conclude(rule *rules.Rule, e *expr.Env, op *foreign.Op) ([]foreign.Value, error) {
 	defer m.done(e)
-	m.params, m.outputs = rule.Out, op.Out
-	for i := range rule.clauses {
-		c := &rule.clauses[i]
-		e.Lets = rule.clauses[:i+1]
+	m.now.params, m.now.outputs = rule.Out, op.Out
+	for i := range rule.Clauses {
+		c := &rule.Clauses[i]
+		e.Lets = rule.Clauses[:i+1]
 		if len(c.Names) == 0 {
 			if err := e.Need(c); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return rule.results(e, op)
+	return results(rule, e, op)
 }
+
+// Kernel makes an operation of tapc.
+func (m *mapper) Kernel(c expr.Call) (foreign.Value, error) { return m.made.Call(c, m.now.origin()) }
+
+// origin is what the rule's operations are made for.
+func (a *applied) origin() emit.Origin { return emit.Origin{Rule: a.rule, Pos: a.pos} }
 
 // used says whether the model takes an output of the rule.
 func (a *applied) used(name string) bool {
@@ -531,7 +543,7 @@ func (a *applied) used(name string) bool {
 	return i >= 0 && i < len(a.outputs) && a.outputs[i] != ""
 }
 
-func bindInputs(rule *Rule, e *expr.Env, in []foreign.Value) error {
+func bindInputs(rule *rules.Rule, e *expr.Env, in []foreign.Value) error {
 	n := 0
 	for _, p := range rule.In {
 		if p.Variadic {
@@ -562,14 +574,14 @@ func bindInputs(rule *Rule, e *expr.Env, in []foreign.Value) error {
 }
 
 // bindAttrs gives the attributes that a rule reads; one that no clause names refuses the rule, so none is ignored silently.
-func bindAttrs(rule *Rule, e *expr.Env, r *Region, op *foreign.Op) error {
+func bindAttrs(rule *rules.Rule, e *expr.Env, r *Region, op *foreign.Op) error {
 	for _, a := range rule.Attrs {
 		if a.Default != nil {
 			e.Vars[a.Name] = *a.Default
 		}
 	}
 	for _, a := range op.Attrs {
-		i := slices.IndexFunc(rule.Attrs, func(p AttrParam) bool { return p.Name == a.Name })
+		i := slices.IndexFunc(rule.Attrs, func(p rules.AttrParam) bool { return p.Name == a.Name })
 		if i < 0 {
 			return expr.Refuse("attribute %s is not supported", a.Name)
 		}
@@ -593,7 +605,7 @@ func (r *Region) resolve(v foreign.Value) (foreign.Value, bool) {
 	return r.attrs[i].Value, true
 }
 
-func (rule *Rule) results(e *expr.Env, op *foreign.Op) ([]foreign.Value, error) {
+func results(rule *rules.Rule, e *expr.Env, op *foreign.Op) ([]foreign.Value, error) {
 	out := make([]foreign.Value, len(op.Out))
 	for i, name := range op.Out {
 		if name == "" {
@@ -629,12 +641,12 @@ func (rule *Rule) results(e *expr.Env, op *foreign.Op) ([]foreign.Value, error) 
 
 // Origin says what a value is computed from, and which input that is, or "".
 func (m *mapper) Origin(t *foreign.Tensor) (what, input string) {
-	seen := map[*node]bool{}
-	for t.Source != nil && !seen[maker(t)] {
-		seen[maker(t)] = true
+	seen := map[*emit.Node]bool{}
+	for t.Source != nil && !seen[emit.Maker(t)] {
+		seen[emit.Maker(t)] = true
 		next := (*foreign.Tensor)(nil)
-		for _, p := range maker(t).in {
-			for _, x := range p.tensors {
+		for _, p := range emit.Maker(t).In {
+			for _, x := range p.Tensors {
 				if next == nil && x.Data == nil {
 					next = x
 				}
@@ -680,8 +692,8 @@ func (r *Region) Version(domain string) int64 { return r.version(domain) }
 // Checks counts what has been mapped so far that runs are held to.
 func (r *Region) Checks() int {
 	n := 0
-	for _, x := range r.m.nodes {
-		if x.check {
+	for _, x := range r.m.made.Nodes {
+		if x.Check {
 			n++
 		}
 	}
@@ -691,7 +703,7 @@ func (r *Region) Checks() int {
 // Eval calls a function of the tables with values.
 func (r *Region) Eval(name string, args ...foreign.Value) (foreign.Value, error) {
 	for _, t := range r.m.opt.Tables {
-		d := t.defs[name]
+		d := t.Defs[name]
 		if d == nil || len(d.Params) != len(args) {
 			continue
 		}
@@ -708,11 +720,11 @@ func (m *mapper) Function(name string, args []foreign.Value) (foreign.Value, err
 		m.ordinals++
 		return foreign.IntValue(m.ordinals), nil
 	case "in_range":
-		return inRange(m, args)
+		return m.made.InRange(args, m.now.at.op.Title(), m.now.origin())
 	case "outputs":
-		return foreign.IntValue(int64(len(m.outputs))), nil
+		return foreign.IntValue(int64(len(m.now.outputs))), nil
 	case "used":
-		return foreign.BoolValue(m.used(args[0].Str)), nil
+		return foreign.BoolValue(m.now.used(args[0].Str)), nil
 	}
 	return foreign.Value{}, notBack(args[0].Str)
 }

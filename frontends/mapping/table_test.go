@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -34,14 +35,14 @@ func TestParseErrors(t *testing.T) {
 		`expected a name, found "let"`:    "table t : t\nrule A (let) -> (Y)",
 		`expected rule or def, found "1`:  "table t : t\n12",
 	} {
-		if _, err := Parse("f.map", text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f.map:") {
+		if _, err := rules.Parse("f.map", text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f.map:") {
 			t.Errorf("expected an error with %q and the file, found %v", want, err)
 		}
 	}
 }
 
 func TestCheck(t *testing.T) {
-	table, err := Parse("f.map", `table t : t
+	table, err := rules.Parse("f.map", `table t : t
 rule A (X) -> (Y)
   let Y = relu(X)
 rule B 3..2 (X) -> (Y)
@@ -71,16 +72,16 @@ rule F (X) -> (Y)
 }
 
 // apply maps one operation A of a table on a vector and evaluates it.
-func apply(t *testing.T, rules string, in []float64, attrs ...foreign.Attr) ([]float64, error) {
+func apply(t *testing.T, text string, in []float64, attrs ...foreign.Attr) ([]float64, error) {
 	t.Helper()
-	table, err := Parse("f.map", "table t : t\n"+rules)
+	table, err := rules.Parse("f.map", "table t : t\n"+text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &foreign.Graph{Namespace: "t", Versions: map[string]int64{"": 3}, Consts: map[string]*foreign.Data{},
 		Inputs:  []foreign.Port{{Name: "x", DType: scalar.Float64, Ranked: true, Shape: []foreign.Size{{Value: int64(len(in))}}}},
 		Outputs: []foreign.Port{{Name: "y"}}, Ops: []*foreign.Op{{Type: "A", In: []string{"x"}, Out: []string{"y"}, Attrs: attrs}}}
-	made, _, err := Map(context.Background(), g, Options{Tables: []*Table{table}})
+	made, _, err := Map(context.Background(), g, Options{Tables: []*rules.Table{table}})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestRulesRefuse(t *testing.T) {
-	for want, rules := range map[string]string{
+	for want, text := range map[string]string{
 		"two dimensions":              "rule A (X) -> (Y)\n need rank(X) == 2, 'two dimensions'\n let Y = X",
 		"must be known when compil":   "rule A (X) -> (Y)\n let Y = tensor(values(X), 'float64')",
 		"computed from the input \"x": "rule A (X) -> (Y)\n let Y = tensor(values(X + X), 'float64')",
@@ -147,11 +148,11 @@ func TestRulesRefuse(t *testing.T) {
 		"expected a truth value":      "rule A (X) -> (Y)\n attrs q\n let Y = if X > 1 then X else X",
 	} {
 		attr := []foreign.Attr{{Name: "q", Value: foreign.IntValue(1)}}
-		if !strings.Contains(rules, "attrs q") && !strings.HasPrefix(want, "attribute") {
+		if !strings.Contains(text, "attrs q") && !strings.HasPrefix(want, "attribute") {
 			attr = nil
 		}
-		if _, err := apply(t, rules, []float64{1}, attr...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: expected an error with %q, found %v", rules, want, err)
+		if _, err := apply(t, text, []float64{1}, attr...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: expected an error with %q, found %v", text, want, err)
 		}
 	}
 }
@@ -162,12 +163,12 @@ func FuzzParse(f *testing.F) {
 		f.Add(t)
 	}
 	for _, name := range []string{"onnx", "onnx_linear"} {
-		if text, err := Text(name); err == nil {
+		if text, err := rules.Text(name); err == nil {
 			f.Add(text)
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		table, err := ParseWith("f.map", text, nil)
+		table, err := rules.ParseWith("f.map", text, nil)
 		if err != nil {
 			return
 		}
@@ -178,7 +179,7 @@ func FuzzParse(f *testing.F) {
 		if len(table.Rules) > 0 {
 			g.Ops[0].Type = table.Rules[0].Op
 		}
-		Map(context.Background(), g, Options{Tables: []*Table{table}})
+		Map(context.Background(), g, Options{Tables: []*rules.Table{table}})
 	})
 }
 

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 )
 
 // CheckTable holds the rules of a table to the dictionary of its namespace: an operator is there at some version that the rule is for, with
 // the attributes that the rule reads, and has as many inputs and outputs. An operator that is not there at all is one of the user's
 // own, unless its name is nearly that of another. Domains without a dictionary are not checked. All that is wrong is reported, each
 // with its line.
-func (s Set) CheckTable(t *mapping.Table) error {
+func (s Set) CheckTable(t *rules.Table) error {
 	var all []error
 	for _, r := range t.Rules {
 		framework := t.Namespace
@@ -32,7 +32,7 @@ func (s Set) CheckTable(t *mapping.Table) error {
 }
 
 // checkRule says what is wrong with a rule, or "".
-func (d *Dictionary) checkRule(r *mapping.Rule) string {
+func (d *Dictionary) checkRule(r *rules.Rule) string {
 	history := d.ops[r.Op]
 	if len(history) == 0 {
 		for _, name := range sortedKeys(d.ops) {

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 )
 
 // The built-in rules are for operators, attributes and ports that their dictionaries have.
 func TestBuiltinRules(t *testing.T) {
-	for _, table := range mapping.Builtin() {
+	for _, table := range rules.Builtin() {
 		if err := All().CheckTable(table); err != nil {
 			t.Error(err)
 		}
@@ -30,7 +30,7 @@ func TestCheckTable(t *testing.T) {
 		"rule \"mine:A\" (x, y, z) -> (y)\n  let y = x":                     "bound already",
 		"rule \"mine:A\" (x, z) -> (y)\n  attrs b\n  let y = x":             "",
 	} {
-		table, err := mapping.Parse("f.map", "table t : onnx\n"+text+"\n")
+		table, err := rules.Parse("f.map", "table t : onnx\n"+text+"\n")
 		if err == nil {
 			err = All().CheckTable(table)
 		}

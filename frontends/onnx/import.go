@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/onnx/classic"
 	"tensortapestry.org/tapc/ir"
 )
@@ -15,7 +16,7 @@ import (
 type Options struct {
 	Dims    map[string]int64         // sizes of symbolic dimensions
 	Bind    map[string]*foreign.Data // inputs that become constants
-	Tables  []*mapping.Table         // rules of the user, tried first
+	Tables  []*rules.Table           // rules of the user, tried first
 	Library *kernels.Library         // nil for the built-in kernels
 	// Unchecked leaves out the checks of indices that the standard asks for.
 	Unchecked bool
@@ -31,7 +32,7 @@ func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Repor
 
 // Mapping gives what mapping the model's graph is given.
 func (m *Model) Mapping(o Options) mapping.Options {
-	return mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
+	return mapping.Options{Tables: rules.For("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
 		Library: o.Library, Natives: Natives(), Bodies: m.Function, Functions: o.Functions, Unchecked: o.Unchecked}
 }
 

@@ -22,6 +22,7 @@ import (
 	"tensortapestry.org/tapc/frontends/amanda/own"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -29,7 +30,7 @@ import (
 
 // Options are what writing a program back is given besides the program and the vocabulary.
 type Options struct {
-	Rules        []*mapping.Table    // of the user, tried before the built-in ones
+	Rules        []*rules.Table      // of the user, tried before the built-in ones
 	Dictionaries namespace.Set       // those that are known
 	Library      *kernels.Library    // nil for the built-in kernels
 	Constants    reference.Constants // loads what the program names
@@ -133,7 +134,7 @@ func functions(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Option
 // graph maps one program back, in which operations that use definitions stay.
 func graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
 	framework, _, _ := strings.Cut(n.Name, "/")
-	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Rules),
+	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: rules.For(framework, o.Rules),
 		Library: o.Library, Constants: o.Constants, Has: func(domain, op string) bool { return has(o.Dictionaries, framework, domain, n.Version, op) }})
 	if err != nil {
 		return nil, err

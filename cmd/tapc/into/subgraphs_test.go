@@ -20,6 +20,7 @@ import (
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -121,7 +122,7 @@ func mapped(t *testing.T, g *amanda.Graph, functions bool) *ir.Graph {
 	if err := bodies.Check(namespace.All(), fg).Err(); err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := mapping.Map(context.Background(), fg, mapping.Options{Tables: mapping.TablesFor(fg.Namespace, nil), Natives: amanda.Natives(), Bodies: bodies.Function, Functions: functions})
+	out, _, err := mapping.Map(context.Background(), fg, mapping.Options{Tables: rules.For(fg.Namespace, nil), Natives: amanda.Natives(), Bodies: bodies.Function, Functions: functions})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, written(t, g))
 	}

@@ -1,13 +1,16 @@
-// Package calls finds the kernels that a rule calls, and what it hands to their parameters.
+// Package calls says what the calls of kernels in rules are: the operand of each argument, and what a rule hands to parameters.
 //
 // It must not import frontends/mapping, which reads it when it maps back. Read next: frontends/mapping/back.go.
 package calls
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
@@ -99,4 +102,33 @@ func namesIn(x *expr.Expr, list []string) []string {
 		list = namesIn(a, list)
 	}
 	return list
+}
+
+// Results is the parameter of a call that says how many results a variadic output has.
+const Results = "results"
+
+// Place finds the operand of each argument.
+func Place(decl *declaration.Kernel, args []expr.PortArg) ([]*declaration.Operand, error) {
+	out := make([]*declaration.Operand, len(args))
+	at := 0
+	for i, a := range args {
+		if k, ok := decl.Port(a.Port); ok && !decl.Operands[k].Out {
+			out[i] = &decl.Operands[k]
+		}
+		if a.Port == "" {
+			for at < len(decl.Operands) && decl.Operands[at].Out {
+				at++
+			}
+			if at < len(decl.Operands) {
+				out[i] = &decl.Operands[at]
+				if !out[i].Variadic || a.Value.Kind == foreign.List {
+					at++
+				}
+			}
+		}
+		if out[i] == nil {
+			return nil, fmt.Errorf("kernel %s has no input %q", decl.Name, a.Port)
+		}
+	}
+	return out, nil
 }

@@ -18,8 +18,8 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
-	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/mapping/declared"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -99,7 +99,7 @@ func back(t *testing.T, vocabulary string, c *declared.Case, went map[string]int
 	}
 	went[vocabulary]++
 	framework, _, _ := strings.Cut(vocabulary, "/")
-	near := mapping.NearBack(mapping.TablesFor(framework, nil), kernel)
+	near := rules.NearBack(rules.For(framework, nil), kernel)
 	if near && !finite(c) {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/mapping/declared"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -49,7 +50,7 @@ func There(ctx context.Context, vocabulary string, g *ir.Graph) (*Trip, error) {
 		return nil, errNone{reasonOf(err)}
 	}
 	framework, _, _ := strings.Cut(vocabulary, "/")
-	again, _, err := mapping.Map(ctx, fg, mapping.Options{Tables: mapping.TablesFor(framework, nil), Unchecked: true})
+	again, _, err := mapping.Map(ctx, fg, mapping.Options{Tables: rules.For(framework, nil), Unchecked: true})
 	if err != nil {
 		return nil, fmt.Errorf("what was written can not be mapped: %w", err)
 	}

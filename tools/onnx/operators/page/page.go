@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/frontends/foreign"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -160,7 +160,7 @@ func covers(d *namespace.Dictionary, domain, name string, v int64) bool {
 	if onnx.Natives()[domain+":"+name] != nil {
 		return true
 	}
-	for _, r := range rules(domain, name) {
+	for _, r := range rulesOf(domain, name) {
 		if r.Refuses == "" && v >= r.From && (r.To < 0 || v <= r.To) && v >= oldest(d, name) {
 			return true
 		}
@@ -176,9 +176,9 @@ func oldest(d *namespace.Dictionary, name string) int64 {
 	return 1
 }
 
-func rules(domain, name string) []*mapping.Rule {
-	var out []*mapping.Rule
-	for _, t := range mapping.TablesFor("onnx", nil) {
+func rulesOf(domain, name string) []*rules.Rule {
+	var out []*rules.Rule
+	for _, t := range rules.For("onnx", nil) {
 		for _, r := range t.Rules {
 			if t.Hop == 0 && r.Domain == domain && r.Op == name {
 				out = append(out, r)
@@ -189,7 +189,7 @@ func rules(domain, name string) []*mapping.Rule {
 }
 
 func refusal(domain, name string) string {
-	for _, r := range rules(domain, name) {
+	for _, r := range rulesOf(domain, name) {
 		if r.Refuses != "" {
 			return r.Refuses
 		}

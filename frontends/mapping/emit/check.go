@@ -1,4 +1,4 @@
-package mapping
+package emit
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// inRange gives a tensor of indices as it is and has the program check, in every run in which the operation that is mapped is computed,
+// InRange gives a tensor of indices as it is and has the program check, in every run in which the operation that is mapped is computed,
 // that none is less than low or not less than high: in_range(indices, low, high), where the limits are numbers, or lists of one for each
 // place along the last dimension. Indices that are known are checked at once.
-func inRange(m *mapper, a []foreign.Value) (foreign.Value, error) {
+func (p *Program) InRange(a []foreign.Value, op string, by Origin) (foreign.Value, error) {
 	t := a[0].Tensor
 	if a[0].Kind != foreign.TensorKind || !t.DType.IsInt() {
 		return foreign.Value{}, fmt.Errorf("expected indices, found %v", a[0].Kind)
 	}
-	if m.opt.Unchecked || foreign.Elements(t.Shape) == 0 {
+	if p.Unchecked || foreign.Elements(t.Shape) == 0 {
 		return a[0], nil
 	}
 	low, high := a[1].List, a[2].List
@@ -33,28 +33,17 @@ func inRange(m *mapper, a []foreign.Value) (foreign.Value, error) {
 		return foreign.Value{}, fmt.Errorf("limits do not agree with indices of shape %s: %v", foreign.ShapeText(t.Shape), err)
 	}
 	for i := range lows {
-		c := tensorops.Check{Name: m.checkedName(t), Shape: t.Shape, Low: lows[i], High: highs[i], Stride: int64(len(lows)), Offset: int64(i)}
+		c := tensorops.Check{Name: checkedName(t, op), Shape: t.Shape, Low: lows[i], High: highs[i], Stride: int64(len(lows)), Offset: int64(i)}
 		if t.Data != nil {
 			err = knownFault(c, t.Data)
 		} else {
-			err = m.check(c, a[0], a[1].Kind == foreign.List)
+			err = p.check(c, by, a[0], a[1].Kind == foreign.List)
 		}
 		if err != nil {
 			return foreign.Value{}, err
 		}
 	}
 	return a[0], nil
-}
-
-// checkedName is what a user knows indices by.
-func (m *mapper) checkedName(t *foreign.Tensor) string {
-	switch {
-	case t.Source == nil && t.Data == nil:
-		return fmt.Sprintf("input %s", t.Title())
-	case t.Label != "":
-		return fmt.Sprintf("tensor %s", t.Title())
-	}
-	return "the indices of " + m.at.op.Title()
 }
 
 // knownFault checks indices that are known.
@@ -74,50 +63,61 @@ func knownFault(c tensorops.Check, d *foreign.Data) error {
 }
 
 // check has the program check indices: all, or those at one place along the last dimension.
-func (m *mapper) check(c tensorops.Check, indices foreign.Value, column bool) error {
+func (p *Program) check(c tensorops.Check, by Origin, indices foreign.Value, column bool) error {
 	var err error
 	if column {
 		last := int64(len(c.Shape) - 1)
-		if indices, err = m.apply("select", []foreign.Attr{{Name: "axis", Value: foreign.IntValue(last)}, {Name: "index", Value: foreign.IntValue(c.Offset)}}, indices); err != nil {
+		if indices, err = p.apply("select", by, []foreign.Attr{{Name: "axis", Value: foreign.IntValue(last)}, {Name: "index", Value: foreign.IntValue(c.Offset)}}, indices); err != nil {
 			return err
 		}
 	}
-	place, err := m.apply("first_outside", []foreign.Attr{{Name: "low", Value: foreign.IntValue(c.Low)}, {Name: "high", Value: foreign.IntValue(c.High)}}, indices)
+	place, err := p.apply("first_outside", by, []foreign.Attr{{Name: "low", Value: foreign.IntValue(c.Low)}, {Name: "high", Value: foreign.IntValue(c.High)}}, indices)
 	if err != nil {
 		return err
 	}
-	index, err := indexAt(m, indices, place, c.Count())
+	index, err := p.indexAt(by, indices, place, c.Count())
 	if err != nil {
 		return err
 	}
 	op := c.Operation()
-	m.nodes = append(m.nodes, &node{kernel: op.Kernel, params: op.Params, rule: m.rule, pos: m.pos, check: true, in: []portTensors{
-		{port: "index", tensors: []*foreign.Tensor{index.Tensor}}, {port: "place", tensors: []*foreign.Tensor{place.Tensor}}}})
+	p.Add(&Node{Origin: by, Kernel: op.Kernel, Params: op.Params, Check: true, In: []Port{
+		{Name: "index", Tensors: []*foreign.Tensor{index.Tensor}}, {Name: "place", Tensors: []*foreign.Tensor{place.Tensor}}}})
 	return nil
 }
 
 // indexAt reads one of n indices at a place counted row-major; 0 behind the last.
-func indexAt(m *mapper, indices, place foreign.Value, n int64) (foreign.Value, error) {
-	index, err := m.apply("reshape", []foreign.Attr{{Name: "shape", Value: foreign.ListValue(foreign.IntValue(n))}}, indices)
+func (p *Program) indexAt(by Origin, indices, place foreign.Value, n int64) (foreign.Value, error) {
+	index, err := p.apply("reshape", by, []foreign.Attr{{Name: "shape", Value: foreign.ListValue(foreign.IntValue(n))}}, indices)
 	if err == nil {
-		index, err = m.apply("gather", []foreign.Attr{{Name: "axis", Value: foreign.IntValue(0)}}, index, place)
+		index, err = p.apply("gather", by, []foreign.Attr{{Name: "axis", Value: foreign.IntValue(0)}}, index, place)
 	}
 	if err == nil && index.Tensor.DType != scalar.Int64 {
-		index, err = m.apply("cast", []foreign.Attr{{Name: "dtype", Value: foreign.StringValue("int64")}}, index)
+		index, err = p.apply("cast", by, []foreign.Attr{{Name: "dtype", Value: foreign.StringValue("int64")}}, index)
 	}
 	return index, err
 }
 
-// guard says which values the checks among nodes stand before: they are made if one of these is computed.
-func guard(nodes []*node, out []foreign.Value) {
+// Guard says which values the checks among nodes stand before: they are made if one of these is computed.
+func Guard(nodes []*Node, out []foreign.Value) {
 	for _, n := range nodes {
-		if !n.check || n.guards != nil {
+		if !n.Check || n.Guards != nil {
 			continue
 		}
 		for _, v := range out {
 			if v.Kind == foreign.TensorKind && v.Tensor.Source != nil {
-				n.guards = append(n.guards, maker(v.Tensor))
+				n.Guards = append(n.Guards, Maker(v.Tensor))
 			}
 		}
 	}
+}
+
+// checkedName is what a user knows indices by.
+func checkedName(t *foreign.Tensor, op string) string {
+	switch {
+	case t.Source == nil && t.Data == nil:
+		return fmt.Sprintf("input %s", t.Title())
+	case t.Label != "":
+		return fmt.Sprintf("tensor %s", t.Title())
+	}
+	return "the indices of " + op
 }

@@ -1,4 +1,4 @@
-package mapping
+package emit
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // foldLimit bounds the elements of what is computed when compiling, on either side of an operation.
@@ -19,13 +18,13 @@ const foldLimit = 1 << 14
 const growLimit = 256
 
 // grows says whether a node makes as many, but wider elements of a tensor that is not small.
-func grows(n *node) bool {
-	if len(n.out) != 1 || len(n.out[0].tensors) != 1 {
+func grows(n *Node) bool {
+	if len(n.Out) != 1 || len(n.Out[0].Tensors) != 1 {
 		return false
 	}
-	out, widest := n.out[0].tensors[0], 0
-	for _, p := range n.in {
-		for _, t := range p.tensors {
+	out, widest := n.Out[0].Tensors[0], 0
+	for _, p := range n.In {
+		for _, t := range p.Tensors {
 			if foreign.Elements(t.Shape) == foreign.Elements(out.Shape) {
 				widest = max(widest, t.DType.Bits())
 			}
@@ -35,13 +34,13 @@ func grows(n *node) bool {
 }
 
 // foldable says whether a node is computed now: all inputs are known, nothing is large or grows.
-func (m *mapper) foldable(n *node) bool {
+func foldable(n *Node) bool {
 	if grows(n) {
 		return false
 	}
-	for _, side := range [][]portTensors{n.in, n.out} {
+	for _, side := range [][]Port{n.In, n.Out} {
 		for _, p := range side {
-			for _, t := range p.tensors {
+			for _, t := range p.Tensors {
 				if t.Source == nil && t.Data == nil || t.Source != nil && t.Source != any(n) && t.Data == nil || foreign.Elements(t.Shape) > foldLimit {
 					return false
 				}
@@ -52,13 +51,13 @@ func (m *mapper) foldable(n *node) bool {
 }
 
 // fold computes a node by the reference evaluator, so that a constant is what the program would compute.
-func (m *mapper) fold(n *node) error {
+func (p *Program) fold(n *Node) error {
 	g := ir.New()
 	inputs := map[string]tensorfile.Tensor{}
-	op := &tensorops.Operation{Kernel: n.kernel, Params: n.params}
-	for _, p := range n.in {
-		port := ir.Port{Name: p.port}
-		for _, t := range p.tensors {
+	op := &tensorops.Operation{Kernel: n.Kernel, Params: n.Params}
+	for _, side := range n.In {
+		port := ir.Port{Name: side.Name}
+		for _, t := range side.Tensors {
 			label := fmt.Sprintf("i%d", g.Len())
 			sel, err := addTensor(g, t, label)
 			if err != nil {
@@ -74,9 +73,9 @@ func (m *mapper) fold(n *node) error {
 		op.Inputs = op.Inputs.With(port)
 	}
 	byLabel := map[string]*foreign.Tensor{}
-	for _, p := range n.out {
-		port := ir.Port{Name: p.port}
-		for _, t := range p.tensors {
+	for _, side := range n.Out {
+		port := ir.Port{Name: side.Name}
+		for _, t := range side.Tensors {
 			label := fmt.Sprintf("o%d", g.Len())
 			sel, err := addTensor(g, t, label)
 			if err != nil {
@@ -88,24 +87,14 @@ func (m *mapper) fold(n *node) error {
 		op.Outputs = op.Outputs.With(port)
 	}
 	g.Add(op, "")
-	ev := reference.Evaluator{Library: m.opt.Library}
-	out, err := ev.Evaluate(m.ctx, g, inputs)
+	ev := reference.Evaluator{Library: p.lib}
+	out, err := ev.Evaluate(p.ctx, g, inputs)
 	if err != nil {
-		return fmt.Errorf("computing %s when compiling: %w", n.kernel, err)
+		return fmt.Errorf("computing %s when compiling: %w", n.Kernel, err)
 	}
 	for label, t := range byLabel {
 		t.Data = &foreign.Data{DType: t.DType, Shape: t.Shape, Bytes: out[label].Data}
 		t.Source = nil
 	}
 	return nil
-}
-
-// addTensor adds a tensor node and selects all of it.
-func addTensor(g *ir.Graph, t *foreign.Tensor, label string) (ir.Selection, error) {
-	r, err := zspace.FromShape(t.Shape...)
-	if err != nil {
-		return ir.Selection{}, err
-	}
-	id := g.Add(&tensorops.Tensor{DType: t.DType.String(), Range: r}, label).ID
-	return ir.Select(id, r), nil
 }

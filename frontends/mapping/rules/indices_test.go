@@ -1,11 +1,11 @@
-package mapping_test
+package rules_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/rules"
 	"tensortapestry.org/tapc/frontends/namespace"
 )
 
@@ -35,9 +35,9 @@ var unranged = map[string]string{
 // Every input of a built-in rule that holds integers in a run, or gets into indices of a kernel, is held to its range, or above is why not.
 func TestIndicesAreDecided(t *testing.T) {
 	checked, used := 0, map[string]bool{}
-	for _, table := range mapping.Builtin() {
+	for _, table := range rules.Builtin() {
 		for _, r := range slices.Concat(table.Rules, table.Fuses) {
-			f := mapping.FlowOf(r)
+			f := rules.FlowOf(r)
 			for _, in := range r.In {
 				if !f.Places[in.Name] && (f.Checked[in.Name] || !f.Data[in.Name] || !holdsIntegers(t, table, r, in.Name)) {
 					if f.Checked[in.Name] {
@@ -69,7 +69,7 @@ func TestIndicesAreDecided(t *testing.T) {
 }
 
 // holdsIntegers says whether an input of an operator is an int32 or an int64, at some version that the rule is for.
-func holdsIntegers(t *testing.T, table *mapping.Table, r *mapping.Rule, input string) bool {
+func holdsIntegers(t *testing.T, table *rules.Table, r *rules.Rule, input string) bool {
 	if len(r.In) == 0 || r.Op == "" {
 		return false
 	}
@@ -81,7 +81,7 @@ func holdsIntegers(t *testing.T, table *mapping.Table, r *mapping.Rule, input st
 	if err != nil {
 		t.Fatalf("%s:%d: %v", table.File(), r.Line, err)
 	}
-	at := slices.IndexFunc(r.In, func(p mapping.Param) bool { return p.Name == input })
+	at := slices.IndexFunc(r.In, func(p rules.Param) bool { return p.Name == input })
 	return slices.ContainsFunc(n.History(r.Op), func(o *namespace.Op) bool {
 		return (r.To < 0 || o.Since <= r.To) && at < len(o.In) &&
 			!slices.ContainsFunc(o.Allowed(o.In[at].Type), func(typ string) bool { return typ != "int32" && typ != "int64" })

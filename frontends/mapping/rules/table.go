@@ -1,4 +1,4 @@
-package mapping
+package rules
 
 import (
 	"fmt"
@@ -19,12 +19,12 @@ type Table struct {
 	From, Hop int64 // rules from one version to another; 0 for tables to tapc's kernels
 	Rules     []*Rule
 	Fuses     []*Rule // that stand for several operations
-	Backs     []*Rule // operations for kernels; see backrule.go
+	Backs     []*Rule // operations for kernels; see back.go
 	file      string
+	Carries   []string // operations that are the same at both versions
+	Commutes  []string // operations whose inputs may be exchanged
+	Defs      map[string]*expr.Def
 	calls     []*expr.Expr // of kernels
-	carries   []string     // operations that are the same at both versions
-	commutes  []string     // operations whose inputs may be exchanged
-	defs      map[string]*expr.Def
 }
 
 // Rule says what stands for one foreign operation.
@@ -36,17 +36,17 @@ type Rule struct {
 	Out     []string
 	Attrs   []AttrParam
 	Refuses string // why the operation is never mapped; "" for a rule that maps
-	clauses []expr.Clause
-	steps   []*step // of a rule for several operations
-	hop     int64   // the version that its table leads to
-	back    backing
+	Clauses []expr.Clause
+	Steps   []*Step // of a rule for several operations, the last one first found
+	Hop     int64   // the version that its table leads to
+	Back    Backing
 }
 
-// backing is what mapping back knows of a rule.
-type backing struct {
-	same  string      // of a rule back: why other kernels than the one that it is for give the same values; "" where they are that kernel
-	near  bool        // and that these values are rounded elsewhere
-	calls calls.Known // of a rule forward
+// Backing is what mapping back knows of a rule.
+type Backing struct {
+	Same  string      // of a rule back: why other kernels than the one that it is for give the same values; "" where they are that kernel
+	Near  bool        // and that these values are rounded elsewhere
+	Calls calls.Known // of a rule forward: the kernels that it calls
 }
 
 // Subject is the foreign operation that a rule is for.
@@ -80,7 +80,7 @@ func ParseWith(file, text string, earlier []*Table) (*Table, error) {
 	if err := p.file(); err != nil {
 		return nil, p.At(file, err)
 	}
-	p.table.calls, p.table.defs = p.Calls, p.Defs
+	p.table.calls, p.table.Defs = p.Calls, p.Defs
 	return p.table, nil
 }
 
@@ -110,7 +110,7 @@ func (p *parser) file() error {
 	}
 	for _, t := range p.earlier {
 		if t.Namespace == p.table.Namespace {
-			maps.Copy(p.Defs, t.defs)
+			maps.Copy(p.Defs, t.Defs)
 		}
 	}
 	for err == nil {
@@ -126,9 +126,9 @@ func (p *parser) file() error {
 		case p.table.Hop == 0 && p.Is("carry"):
 			err = fmt.Errorf("carry is for tables from one version to another")
 		case p.Accept("carry"):
-			err = p.operations(&p.table.carries)
+			err = p.operations(&p.table.Carries)
 		case p.Accept("commutes"):
-			err = p.operations(&p.table.commutes)
+			err = p.operations(&p.table.Commutes)
 		case p.Peek().Kind == lang.End:
 			return nil
 		default:
@@ -145,12 +145,12 @@ func (p *parser) rule() error {
 	if err != nil {
 		return err
 	}
-	r.Domain, r.Op = splitType(name)
+	r.Domain, r.Op = Operator(name)
 	r.Name = p.table.Name + "." + name
 	if err := p.versions(r); err != nil {
 		return err
 	}
-	if r.hop = p.table.Hop; r.hop != 0 {
+	if r.Hop = p.table.Hop; r.Hop != 0 {
 		r.From, r.To = p.table.From, p.table.From
 	}
 	if p.Accept("refuse") {
@@ -180,16 +180,6 @@ func (p *parser) rule() error {
 }
 
 func (p *parser) reason() (string, error) { return p.Want("a reason", lang.String) }
-
-// splitType splits "domain:Type".
-func splitType(s string) (domain, op string) {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == ':' {
-			return s[:i], s[i+1:]
-		}
-	}
-	return "", s
-}
 
 func (p *parser) versions(r *Rule) error {
 	if p.Peek().Kind != lang.Number {
@@ -246,7 +236,7 @@ func (p *parser) clause(r *Rule) (bool, error) {
 			return false, err
 		}
 		c.Reason, err = p.reason()
-		r.clauses = append(r.clauses, c)
+		r.Clauses = append(r.Clauses, c)
 		return true, err
 	case p.Accept("let"):
 		c := expr.Clause{}
@@ -269,7 +259,7 @@ func (p *parser) clause(r *Rule) (bool, error) {
 			c.Value, err = p.Expr()
 		}
 		p.Scope = append(p.Scope, c.Names...)
-		r.clauses = append(r.clauses, c)
+		r.Clauses = append(r.Clauses, c)
 		return true, err
 	}
 	return false, nil
@@ -304,10 +294,54 @@ func (p *parser) attrs(r *Rule, ignored bool) error {
 // check looks for outputs that no clause gives. Trailing ones may be left out: a model that uses them is refused.
 func (r *Rule) check() error {
 	for i, o := range r.Out {
-		given := slices.ContainsFunc(r.clauses, func(c expr.Clause) bool { return slices.Contains(c.Names, o) })
+		given := slices.ContainsFunc(r.Clauses, func(c expr.Clause) bool { return slices.Contains(c.Names, o) })
 		if !given && i == 0 {
 			return fmt.Errorf("rule %s gives no %s", r.Name, o)
 		}
 	}
 	return nil
+}
+
+// hopHead reads the rest of "table NAME : NAMESPACE 6 -> 7": rules from one version of a vocabulary to the next.
+func (p *parser) hopHead() error {
+	if p.Peek().Kind != lang.Number || p.Second().Text != "->" {
+		return nil
+	}
+	var err error
+	if p.table.From, err = p.version(); err != nil {
+		return err
+	}
+	if err = p.Expect("->"); err != nil {
+		return err
+	}
+	if p.table.Hop, err = p.version(); err == nil && p.table.Hop <= p.table.From {
+		p.Back()
+		err = fmt.Errorf("expected a version after %d, found %d", p.table.From, p.table.Hop)
+	}
+	return err
+}
+
+func (p *parser) version() (int64, error) {
+	t := p.Peek()
+	n, err := strconv.ParseInt(t.Text, 10, 64)
+	if t.Kind != lang.Number || err != nil || n < 1 || n > 1<<20 {
+		return 0, fmt.Errorf("expected a version, found %v", t)
+	}
+	p.Next()
+	return n, nil
+}
+
+// operations reads "Op, Op": behind carry, those that are the same at both versions of a table; behind commutes, those whose two inputs may
+// be exchanged in patterns.
+func (p *parser) operations(into *[]string) error {
+	for {
+		n, err := p.Name()
+		if err != nil {
+			return err
+		}
+		*into = append(*into, n)
+		if !p.Accept(",") {
+			return nil
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package mapping
+package emit
 
 import (
 	"encoding/binary"
@@ -14,29 +14,23 @@ import (
 
 // infer finds the outputs of a node by its kernel's shape and type rules. Models use few kernels in few ways, again and again, so
 // what is found for one use is remembered for those like it.
-func (m *mapper) infer(decl *declaration.Kernel, n *node, results int) ([]infer.Port, error) {
-	m.uses.key = appendCall(m.uses.key[:0], n, results)
-	if outs, known := m.uses.known[use{decl, string(m.uses.key)}]; known {
+func (p *Program) infer(decl *declaration.Kernel, n *Node, results int) ([]infer.Port, error) {
+	p.key = appendCall(p.key[:0], n, results)
+	if outs, known := p.known[use{decl, string(p.key)}]; known {
 		return outs, nil
 	}
-	in, err := ports(n.in)
+	in, err := Ports(n.In)
 	if err != nil {
 		return nil, err
 	}
-	outs, err := inferCall(decl, infer.Call{Params: n.params, Inputs: in}, results)
+	outs, err := inferCall(decl, infer.Call{Params: n.Params, Inputs: in}, results)
 	if err == nil {
-		if m.uses.known == nil {
-			m.uses.known = map[use][]infer.Port{}
+		if p.known == nil {
+			p.known = map[use][]infer.Port{}
 		}
-		m.uses.known[use{decl, string(m.uses.key)}] = outs
+		p.known[use{decl, string(p.key)}] = outs
 	}
 	return outs, err
-}
-
-// uses is what is known of the uses of kernels.
-type uses struct {
-	known map[use][]infer.Port // outputs
-	key   []byte               // room for the text of a use
 }
 
 // use is a use of a kernel: call is all else that its outputs depend on.
@@ -46,13 +40,13 @@ type use struct {
 }
 
 // appendCall writes what the outputs of a call depend on. Lengths stand before names and lists, so that no two read the same.
-func appendCall(b []byte, n *node, results int) []byte {
+func appendCall(b []byte, n *Node, results int) []byte {
 	b = binary.AppendVarint(b, int64(results))
-	b = appendAttrs(b, n.params)
-	for _, p := range n.in {
-		b = appendText(b, p.port)
-		b = binary.AppendVarint(b, int64(len(p.tensors)))
-		for _, t := range p.tensors {
+	b = appendAttrs(b, n.Params)
+	for _, p := range n.In {
+		b = appendText(b, p.Name)
+		b = binary.AppendVarint(b, int64(len(p.Tensors)))
+		for _, t := range p.Tensors {
 			b = binary.AppendVarint(append(b, byte(t.DType)), int64(len(t.Shape)))
 			for _, size := range t.Shape {
 				b = binary.AppendVarint(b, size)
@@ -93,7 +87,7 @@ func inferCall(decl *declaration.Kernel, c infer.Call, results int) ([]infer.Por
 	}
 	shapes, types, err := infer.Outputs(decl, c)
 	if err != nil {
-		return nil, bindError(err)
+		return nil, Refused(err)
 	}
 	c.Outputs = nil
 	at := 0
@@ -117,5 +111,5 @@ func inferCall(decl *declaration.Kernel, c infer.Call, results int) ([]infer.Por
 		c.Outputs = append(c.Outputs, p)
 	}
 	_, err = bind.Instance(decl, c)
-	return c.Outputs, bindError(err)
+	return c.Outputs, Refused(err)
 }

@@ -1,4 +1,4 @@
-package mapping
+package rules
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
@@ -42,14 +43,14 @@ func checkCall(c *expr.Expr, lib *kernels.Library) error {
 	for i := range args {
 		args[i] = expr.PortArg{Port: c.Ports[i], Value: foreign.Value{Kind: foreign.List}}
 	}
-	if _, err := place(decl, args); err != nil {
+	if _, err := calls.Place(decl, args); err != nil {
 		return err
 	}
 	variadic := slices.ContainsFunc(decl.Operands, func(o declaration.Operand) bool { return o.Out && o.Variadic })
 	seen := map[string]bool{}
 	for _, a := range c.Attrs {
 		_, declared := decl.Attr(a.Name)
-		if !declared && !(a.Name == resultsParam && variadic) {
+		if !declared && !(a.Name == calls.Results && variadic) {
 			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
 		}
 		if seen[a.Name] {

@@ -1,4 +1,4 @@
-package mapping
+package rules
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
@@ -27,7 +28,7 @@ func FlowOf(r *Rule) Flow {
 	for _, in := range r.In {
 		names[in.Name] = sources{in.Name: true}
 	}
-	for _, c := range r.clauses {
+	for _, c := range r.Clauses {
 		s := f.of(c.Value, names)
 		for _, n := range c.Names {
 			names[n] = s
@@ -141,7 +142,7 @@ func (f *Flow) kernel(x *expr.Expr, args []sources) {
 	for i := range given {
 		given[i] = expr.PortArg{Port: x.Ports[i], Value: foreign.Value{Kind: foreign.List}}
 	}
-	operands, err := place(decl, given)
+	operands, err := calls.Place(decl, given)
 	if err != nil {
 		panic(err)
 	}
