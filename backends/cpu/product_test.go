@@ -31,12 +31,12 @@ func TestProducts(t *testing.T) {
 		{"in place, partial sums", 1, 2, 700, 150, false, "sums = ", "totals"},
 		{"in place, partial sums in groups", 1, 2, 5000, 20, false, "totals", "_panel("},
 		{"in place, of rows that stay near", 1, 30, 20, 600, false, "", "_panel("},
-		{"panels of a piece", 1, 200, 240, 600, false, "panels = ", "- f * "},
-		{"panels of a piece, block by block", 1, 200, 800, 1030, false, "- f * ", "_pack("},
-		{"panels that pieces share", 1, 300, 300, 20, false, "_pack(", "- f * "},
+		{"panels of a piece", 1, 30, 240, 10, false, "panels = ", "- f * "},
+		{"panels of a piece, block by block", 1, 25, 1100, 10, false, "- f * ", "_pack("},
+		{"panels that pieces share", 1, 300, 300, 10, false, "_pack(", "- f * "},
 		{"panels turned", 1, 26, 133, 50, true, "tapc_pack_squares_", "totals"},
 		{"panels turned, block by block", 1, 26, 801, 50, true, "tapc_pack_squares_", "totals"},
-		{"batch", 3, 200, 700, 233, false, "_panel(", "totals"},
+		{"batch", 3, 29, 700, 13, false, "_panel(", "totals"},
 		{"rows in panels", 2, 61, 133, 70, true, "_rows(", "totals"},
 		{"rows in panels, block by block", 3, 37, 801, 130, true, "_rows(", "totals"},
 		{"rows for few columns", 2, 61, 133, 50, true, "", "_rows("},
@@ -66,29 +66,34 @@ func products(batch, m, k, n int, turned bool) string {
 func TestLargeProducts(t *testing.T) {
 	cc := cputest.Compiler(t)
 	runs, often := testkit.Turns(t, 4), testkit.Turns(t, 2)
+	const (
+		usual = iota
+		transposed
+		constant
+	)
 	for _, c := range []struct {
 		name        string
 		m, k, n     int
 		has, hasNot string
-		constant    bool // the right operand is
+		right       int // operand
 	}{
-		{"piece by piece", 517, 1020, 530, "_left(", "open", false},
-		{"piece by piece, the fold in parts", 260, 2100, 530, "x16 open[", "open = (", false},
-		{"piece by piece, too many sums for the stack", 1100, 1030, 1060, "open = (", "x16 open[", false},
-		{"where they stand, for few columns", 517, 1040, 70, "open[", "_left(", false},
-		{"where they stand, as they are few", 60, 2100, 530, "open[", "_left(", false},
-		{"with the next rows", 1100, 128, 40, "// the next rows", "_left(", false},
-		{"with the next columns", 600, 300, 500, "// the next columns", "_left(", false},
-		{"with the next piece", 200, 300, 600, "// the next piece", "_pack(", false},
-		{"without a next piece, as columns are few", 258, 128, 130, "_panel(", "// the next", false},
-		{"few rows, read once", 2, 3000, 530, "sums = ", "_left(", false},
-		{"few rows, a long sum", 2, 9000, 30, "groups = (", "_left(", false},
-		{"where they stand, a long sum", 30, 5000, 40, "groups = (", "_left(", false},
-		{"where they stand, a long sum and many tiles", 1100, 5000, 40, "totals", "groups = (", false},
-		{"constant, by rows", 300, 64, 130, "\n    for (int64_t i = i0;", "// the next", true},
-		{"constant, by columns", 100, 700, 500, "// the next columns", "\n    for (int64_t i = i0;", true},
-		{"constant, the next columns in the last tiles", 30, 600, 500, "(tile >= ", "\n    for (int64_t i = i0;", true},
-		{"constant, one tile of rows", 9, 600, 500, "in panels", "// the next", true},
+		{"piece by piece", 517, 1020, 1024, "_left(", "open", usual},
+		{"piece by piece, the fold in parts", 260, 2100, 530, "x16 open[", "open = (", transposed},
+		{"piece by piece, too many sums for the stack", 1100, 1030, 1060, "open = (", "x16 open[", usual},
+		{"where they stand, for few columns", 517, 1040, 70, "open[", "_left(", usual},
+		{"where they stand, as they are few", 60, 2100, 530, "open[", "_left(", usual},
+		{"with the next rows", 1100, 128, 10, "// the next rows", "_left(", usual},
+		{"with the next columns", 600, 300, 1024, "// the next columns", "_left(", usual},
+		{"with the next piece", 520, 240, 1024, "// the next piece", "_pack(", usual},
+		{"without a next piece, as columns are few", 258, 128, 10, "_panel(", "// the next", usual},
+		{"few rows, read once", 2, 3000, 530, "sums = ", "_left(", usual},
+		{"few rows, a long sum", 2, 9000, 30, "groups = (", "_left(", usual},
+		{"where they stand, a long sum", 30, 5000, 40, "groups = (", "_left(", usual},
+		{"where they stand, a long sum and many tiles", 1100, 5000, 40, "totals", "groups = (", usual},
+		{"constant, by rows", 300, 64, 130, "\n    for (int64_t i = i0;", "// the next", constant},
+		{"constant, by columns", 100, 700, 500, "// the next columns", "\n    for (int64_t i = i0;", constant},
+		{"constant, the next columns in the last tiles", 30, 600, 500, "(tile >= ", "\n    for (int64_t i = i0;", constant},
+		{"constant, one tile of rows", 9, 600, 500, "in panels", "// the next", constant},
 	} {
 		for _, dtype := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int32} {
 			if dtype != scalar.Float32 && c.m*c.k*c.n > 1<<30 {
@@ -106,8 +111,8 @@ func TestLargeProducts(t *testing.T) {
 			}
 			t.Run(c.name+" "+dtype.String(), func(t *testing.T) {
 				t.Parallel()
-				text := strings.ReplaceAll(products(1, c.m, c.k, c.n, false), "float32", dtype.String())
-				if c.constant {
+				text := strings.ReplaceAll(products(1, c.m, c.k, c.n, c.right == transposed), "float32", dtype.String())
+				if c.right == constant {
 					text += "operation op:constant {file: \"w\", key: \"w\"} -> (result: %w)\n"
 				}
 				g := cputest.Scheduled(t, text)
@@ -123,19 +128,34 @@ func TestLargeProducts(t *testing.T) {
 				}
 				x, w := smallIntegers(1, c.m*c.k), smallIntegers(2, c.k*c.n)
 				right := tensorfile.Tensor{DType: dtype, Shape: []int64{1, int64(c.k), int64(c.n)}, Data: encoded(dtype, w)}
-				in := map[string]tensorfile.Tensor{"x": {DType: dtype, Shape: []int64{1, int64(c.m), int64(c.k)}, Data: encoded(dtype, x)}}
-				if !c.constant {
+				left := tensorfile.Tensor{DType: dtype, Shape: []int64{1, int64(c.m), int64(c.k)}, Data: encoded(dtype, x)}
+				if c.right == transposed {
+					left.Shape, right.Shape, right.Data = left.Shape[1:], []int64{int64(c.n), int64(c.k)}, encoded(dtype, byColumns(w, c.k, c.n))
+				}
+				in := map[string]tensorfile.Tensor{"x": left}
+				if c.right != constant {
 					in["w"] = right
 				}
-				constant := func(tensorops.Const, *tensorops.Tensor) (tensorfile.Tensor, error) { return right, nil }
+				load := func(tensorops.Const, *tensorops.Tensor) (tensorfile.Tensor, error) { return right, nil }
 				want := encoded(dtype, multiplied(x, w, c.m, c.k, c.n))
 				for _, cpu := range cpus {
-					got := cputest.Executes(cc, cpu, cputest.Strict)(constant)(t, g, in)["y"].Data
+					got := cputest.Executes(cc, cpu, cputest.Strict)(load)(t, g, in)["y"].Data
 					same(t, cpu, got, want)
 				}
 			})
 		}
 	}
+}
+
+// byColumns gives the elements of a matrix column by column.
+func byColumns(w []int64, rows, cols int) []int64 {
+	out := make([]int64, 0, len(w))
+	for j := range cols {
+		for i := range rows {
+			out = append(out, w[i*cols+j])
+		}
+	}
+	return out
 }
 
 // same compares bytes, and names the first that is another.

@@ -16,7 +16,7 @@ import (
 // arena, or more if more is stated, and a kernel that needs a byte more is refused.
 func TestWorkspacesAreStated(t *testing.T) {
 	for name, graph := range map[string]string{
-		"panels":      products(1, 517, 1020, 530, false),
+		"panels":      products(1, 517, 1020, 1024, false),
 		"groups":      products(1, 1, 9000, 30, false),
 		"rows":        typed("float32", "x", 3000000) + "%y = tensor float32 []\noperation op:sum {dims: [0]} (tensor: %x) -> (result: %y)\n",
 		"scan":        typed("int32", "x", 37, 700) + typed("int32", "y", 37, 700) + "operation op:sort {axis: 1} (tensor: %x) -> (values: %y)\n",

@@ -313,7 +313,7 @@ func pricedParts(t *testing.T, s *sample.Graph, requests []string) []price.Kerne
 func TestProductsWait(t *testing.T) {
 	of := func(rows int64) (hidden bool) {
 		g := sample.New("rows")
-		g.Product(g.Float(rows, 1000), g.Float(1000, 3000))
+		g.Product(g.Float(rows, 1000), g.Float(1000, 3072))
 		terms, time := termsOf(t, g)
 		return time < terms["products of float32"]+terms["L3"]+terms["L3, not hidden"]*0.99 || terms["L3"] == 0
 	}

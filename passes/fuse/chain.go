@@ -65,7 +65,7 @@ const mostLinks = 4
 func (l *linker) grow() bool {
 	for len(l.members) <= mostLinks {
 		if c, ok := nest.FindBackToBack(l.whole, prices{l.f.g}.buffersOf(l.whole)); ok {
-			return c.Middle != nil && c.Row >= 0 && copied(c.First) && copied(c.Last) && c.First.InnerReduction() <= nest.LongReduction
+			return c.Middle != nil && c.Row >= 0 && blocked(c.First) && blocked(c.Last) && c.First.InnerReduction() <= nest.LongReduction
 		}
 		if !slices.ContainsFunc(l.lineOperands(), l.add) {
 			return false
@@ -74,9 +74,9 @@ func (l *linker) grow() bool {
 	return false
 }
 
-// copied says whether each element of the right operand of a product is used so often, or stands so, that it is copied in order first.
-func copied(c *nest.Contraction) bool {
-	return c.RightConstant || c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1 || c.Uses() >= nest.PackUses
+// blocked says whether each element of the right operand of a product is used so often, or is placed so that it is copied in order first, that blocks of lines pay.
+func blocked(c *nest.Contraction) bool {
+	return c.RightConstant || c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1 || c.Uses() >= nest.ManyUses
 }
 
 // lineOperands gives the operands that the local values are made of.

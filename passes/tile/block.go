@@ -27,10 +27,10 @@ type block struct{ rows, filled int64 }
 // blocks gives the numbers of rows that a block can have: as many as stay in the second cache, in blocks of about the same size, of which there
 // are enough for threads if these share them, and close numbers.
 func (t Target) blocks(c *nest.BackToBack, shared bool) []block {
-	first, last := t.plan(c.First, StagePacking(c.First)).tile.Rows, t.plan(c.Last, StagePacking(c.Last)).tile.Rows
+	first, last := t.plan(c.First, t.StagePacking(c.First)).tile.Rows, t.plan(c.Last, t.StagePacking(c.Last)).tile.Rows
 	extent := c.First.Row.Extent
 	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.LineSize()))
-	if p := t.plan(c.Last, StagePacking(c.Last)); p.fold < c.Last.InnerReduction() {
+	if p := t.plan(c.Last, t.StagePacking(c.Last)); p.fold < c.Last.InnerReduction() {
 		limit = max(1, min(limit, MaxSums/(roundUp(c.Last.Col.Extent, p.tile.Vectors*p.lanes)*int64(c.Last.Sum.Type.Size()))))
 	}
 	most, others := min(limit, extent), nest.ManyPoints(c.First.Batch)
@@ -59,7 +59,7 @@ func divisor(n, most int64) int64 {
 func (t Target) stages(k *schedule.Kernel, c *nest.BackToBack, rows int64) []schedule.Stage {
 	var out []schedule.Stage
 	for i, x := range []*nest.Contraction{c.First, c.Last} {
-		from := StagePacking(x)
+		from := t.StagePacking(x)
 		p := t.plan(x, from)
 		p.rows, p.tile.Rows, p.cols = rows, divisor(rows, p.tile.Rows), roundUp(x.Col.Extent, p.tile.Vectors*p.lanes)
 		if len(x.Reduction) > 0 && i == 0 { // the sums of a line are not held unfinished

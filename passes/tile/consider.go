@@ -98,7 +98,7 @@ func (x *considering) add(cycles float64, refused error, stages ...schedule.Stag
 func (x *considering) winograd(w *nest.Winograd, reason error) {
 	direct := 1.0
 	if c, ok := nest.Of[*nest.Contraction](x.a.Forms); ok {
-		direct = x.t.productCycles(x.t.plan(c, PackingOf(c)), c)
+		direct = x.t.productCycles(x.t.plan(c, x.t.PackingOf(c)), c)
 	}
 	for _, m := range transformedSizes {
 		part, why := transformedPart(w, m)
@@ -115,7 +115,7 @@ func (x *considering) winograd(w *nest.Winograd, reason error) {
 
 // contraction adds a contraction with each register tile that it can have, those that cost less first of equals, and the other ways to read its operands.
 func (x *considering) contraction(c *nest.Contraction, reason error) {
-	pack := PackingOf(c)
+	pack := x.t.PackingOf(c)
 	best := registerTile(x.t.tilesOf(c, pack))
 	add := func(tile RegisterTile, pack Packing, reason error) {
 		p := x.t.planTile(c, pack, tile)
@@ -127,7 +127,7 @@ func (x *considering) contraction(c *nest.Contraction, reason error) {
 			add(other.RegisterTile, pack, reason)
 		}
 	}
-	for _, other := range otherPackings(c, pack) {
+	for _, other := range x.t.otherPackings(c, pack) {
 		why := reason
 		if why == nil {
 			why = other.why
@@ -140,7 +140,7 @@ func (x *considering) contraction(c *nest.Contraction, reason error) {
 
 // backToBack adds contractions back to back with each number of rows of a block, the most first.
 func (x *considering) backToBack(c *nest.BackToBack, reason error) {
-	first, last := x.t.plan(c.First, StagePacking(c.First)), x.t.plan(c.Last, StagePacking(c.Last))
+	first, last := x.t.plan(c.First, x.t.StagePacking(c.First)), x.t.plan(c.Last, x.t.StagePacking(c.Last))
 	whole := x.t.productCycles(first, c.First) + x.t.productCycles(last, c.Last)
 	if c.Middle != nil {
 		whole += x.scalarCycles(2*float64(x.t.lanes(4))) / 2

@@ -1,6 +1,8 @@
 package tile
 
 import (
+	"math"
+
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -25,33 +27,50 @@ func (p Pack) String() string {
 type Packing struct{ Left, Right Pack }
 
 // PackingOf chooses how the operands of a contraction are packed.
-func PackingOf(c *nest.Contraction) Packing {
-	p := Packing{packLeft(c), packRight(c, aloneUses)}
+func (t Target) PackingOf(c *nest.Contraction) Packing {
+	p := Packing{packLeft(c), packRight(c, t.copyUses(c))}
 	if p.Left == Unpacked && p.Right != Unpacked && c.Padded == nil && c.Window == nil && large(c) {
 		p.Left = PerMacroTile
 	}
 	return p
 }
 
-// packRight chooses whether a right operand is packed whose elements are used so often that a copy pays.
+// StagePacking chooses how the operands of a contraction back to back with another are packed: the rows of a block stay in the first cache.
+func (t Target) StagePacking(c *nest.Contraction) Packing {
+	return Packing{Unpacked, packRight(c, min(t.copyUses(c), stageUses))}
+}
+
+// packRight chooses whether a right operand is packed: one whose columns are neighbours where each element is used more often than some number.
 func packRight(c *nest.Contraction, uses int64) Pack {
 	switch {
 	case c.RightConstant:
 		return Prepacked
-	case c.Window == nil && c.Col.Step(c.Views[c.Right]) == 1 && (c.Uses() < uses || near(c)):
+	case c.Window == nil && c.Col.Step(c.Views[c.Right]) == 1 && c.Uses() <= uses:
 		return Unpacked
 	}
 	return UpFront
 }
 
-// near says whether the rows of a right operand stay in half of a second cache: tiles read them unpacked as fast as panels, which
-// would be copied first.
-func near(c *nest.Contraction) bool {
-	if len(c.Reduction) != 1 || c.Uses() > nearUses {
-		return false
+// copyUses is how often each element of a right operand whose columns are neighbours may be used for a copy not to pay: what a copy takes is a part of the time that
+// falls as they are used more often, and panels gain little over rows. Fewer columns than a panel has end within a vector, which takes longer to read. Rows whole
+// pages apart push each other out of the caches, the more where a tile reads no more than a line of each. And rows that are in pages of their own, or are read again
+// for each run of a reduction that is cut, are read more slowly the more often.
+func (t Target) copyUses(c *nest.Contraction) int64 {
+	size, paged, far := int64(c.Sum.Type.Size()), false, len(c.Reduction) != 1 || c.Reduction[0].Extent > nest.LongReduction
+	for _, d := range c.Reduction {
+		apart := d.Step(c.Views[c.Right]) * size
+		paged = paged || apart != 0 && apart%pageBytes == 0
+		far = far || apart <= -pageBytes || apart >= pageBytes
 	}
-	apart := max(c.Reduction[0].Step(c.Views[c.Right]), 0) * int64(c.Sum.Type.Size())
-	return apart > 0 && nest.SaturatingProduct(c.Reduction[0].Extent, apart) <= nearBytes
+	switch {
+	case c.Col.Extent*size < PanelBytes, paged && t.Vector < PanelBytes:
+		return leastUses
+	case paged:
+		return pagedUses
+	case far:
+		return farUses
+	}
+	return math.MaxInt64
 }
 
 // packLeft chooses whether all of a left operand is packed.
@@ -64,9 +83,6 @@ func packLeft(c *nest.Contraction) Pack {
 	}
 	return Unpacked
 }
-
-// StagePacking chooses how the operands of a contraction back to back with another are packed: the rows of a block stay in the first cache.
-func StagePacking(c *nest.Contraction) Packing { return Packing{Unpacked, packRight(c, nest.PackUses)} }
 
 // large says whether the left operand is so large, and used so often, that packing the rows of each macro-tile pays: rows far apart push each other out of the first cache, and each is in a page of its own.
 func large(c *nest.Contraction) bool {
@@ -81,15 +97,16 @@ func large(c *nest.Contraction) bool {
 func (p Packing) Paneled() bool { return p.Left == Prepacked || p.Left == UpFront }
 
 const (
-	aloneUses   = 192       // of each element of a right operand of a product by itself, from which a copy pays
-	nearBytes   = 512 << 10 // of a right operand that stays unpacked
-	nearUses    = 256       // of each of its elements, from which a copy pays all the same
-	largeBytes  = 2 << 20   // of a left operand, of which not much more than a half is in a second cache
-	largeRows   = 256       // and its least rows
-	largeFold   = 256       // and columns
-	jumpBytes   = 64        // between neighbours of the reduction: each is in a line of its own
-	gatherBytes = 256       // of columns from which a copy of the rows pays
-	maxGathered = 32 << 20  // bytes of such a copy
+	leastUses   = 24       // of each element of a right operand, above which a copy pays where it gains most: few columns, or lines in pages of their own
+	pagedUses   = 384      // where rows are whole pages apart
+	stageUses   = 512      // in a product back to back with another
+	farUses     = 1024     // where rows are in pages of their own, or a reduction is cut
+	largeBytes  = 2 << 20  // of a left operand, of which not much more than a half is in a second cache
+	largeRows   = 256      // and its least rows
+	largeFold   = 256      // and columns
+	jumpBytes   = 64       // between neighbours of the reduction: each is in a line of its own
+	gatherBytes = 256      // of columns from which a copy of the rows pays
+	maxGathered = 32 << 20 // bytes of such a copy
 )
 
 // strided says whether packing a left operand pays that is strided along the reduction: neighbours are in cache lines of their own, so that rows

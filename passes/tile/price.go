@@ -2,6 +2,7 @@ package tile
 
 import (
 	"fmt"
+	"math"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
@@ -86,7 +87,7 @@ type otherPacking struct {
 }
 
 // otherPackings gives the ways to read the operands of a contraction, one at a time, that PackingOf does not choose.
-func otherPackings(c *nest.Contraction, chosen Packing) []otherPacking {
+func (t Target) otherPackings(c *nest.Contraction, chosen Packing) []otherPacking {
 	var out []otherPacking
 	for _, left := range []Pack{Unpacked, UpFront, PerMacroTile} {
 		if left != chosen.Left && chosen.Left != Prepacked && (left == Unpacked || c.Padded == nil) && (left != PerMacroTile || len(c.Reduction) == 1) {
@@ -95,7 +96,7 @@ func otherPackings(c *nest.Contraction, chosen Packing) []otherPacking {
 	}
 	for _, right := range []Pack{Unpacked, UpFront} {
 		if right != chosen.Right && chosen.Right != Prepacked {
-			out = append(out, otherPacking{Packing{chosen.Left, right}, notRight(c, right)})
+			out = append(out, otherPacking{Packing{chosen.Left, right}, t.notRight(c, right)})
 		}
 	}
 	return out
@@ -119,12 +120,15 @@ func notLeft(c *nest.Contraction, pack, chosen Pack) error {
 }
 
 // notRight says why a right operand is not read as it might be.
-func notRight(c *nest.Contraction, pack Pack) error {
+func (t Target) notRight(c *nest.Contraction, pack Pack) error {
 	switch {
 	case pack == Unpacked && c.Window != nil:
 		return fmt.Errorf("windows overlap, and are gathered into panels")
 	case pack == Unpacked && c.Col.Step(c.Views[c.Right]) != 1:
 		return fmt.Errorf("columns are not neighbours")
 	}
-	return fmt.Errorf("each element is used %d times, and a copy pays from %d on", c.Uses(), aloneUses)
+	if uses := t.copyUses(c); uses < math.MaxInt64 {
+		return fmt.Errorf("each element is used %d times, and a copy pays above %d", c.Uses(), uses)
+	}
+	return fmt.Errorf("rows less than a page apart are read as fast where they are")
 }

@@ -147,8 +147,8 @@ func (c *Contraction) findConstants(k *schedule.Kernel, buffers map[ir.NodeID]*s
 	}
 }
 
-// PackUses is how often each element of an operand must be used for a copy in another order to pay.
-const PackUses = 24
+// ManyUses is how often each element of an operand must be used for work on each of them, as rounding it or holding lines in blocks for it, to pay.
+const ManyUses = 24
 
 // LongReduction is how many values of a reduction run at once at most: some hundred rows of the left operand must stay in the second cache.
 const LongReduction = 768
