@@ -48,6 +48,7 @@ type Cache struct {
 	maxEntries int
 	maxBytes   int64
 	grown      atomic.Bool
+	lock       *os.File // of TryLock
 }
 
 // Open gives the cache of objects that the environment asks for. Without one the error says why; building goes on without.
@@ -125,6 +126,9 @@ func (c *Cache) Close() {
 			c.root.Remove(e.name)
 		}
 	}
+	if c.lock != nil {
+		c.lock.Close()
+	}
 	c.root.Close()
 }
 
@@ -183,10 +187,13 @@ func (c *Cache) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxEntry))
 }
 
-// Put keeps a file, if that is possible.
-func (c *Cache) Put(key Key, content []byte) {
-	if c == nil || len(content) > maxEntry-sha256.Size {
-		return
+// Put keeps a file whole, or leaves what was there. Who can make it again need not look at the error, which says why it is not kept.
+func (c *Cache) Put(key Key, content []byte) error {
+	switch {
+	case c == nil:
+		return nil
+	case len(content) > maxEntry-sha256.Size:
+		return fmt.Errorf("%d bytes: expected at most %d", len(content), maxEntry-sha256.Size)
 	}
 	sum := digest(key, content)
 	part, err := c.write(entryName(key), content, sum[:])
@@ -197,6 +204,7 @@ func (c *Cache) Put(key Key, content []byte) {
 		c.root.Remove(part)
 	}
 	c.grown.Store(true)
+	return err
 }
 
 // write writes a new file of the folder and gives its name.

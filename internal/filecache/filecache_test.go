@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -215,5 +216,34 @@ func TestReadOnly(t *testing.T) {
 	got, ok := c.Get(keyOf(1))
 	if _, other := c.Get(keyOf(2)); !ok || string(got) != "kept" || other {
 		t.Errorf("%q, %v, %v", got, ok, other)
+	}
+}
+
+// TestLock: one has the lock at a time, until it closes the cache; entries are kept and removed whoever has it.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	first, second := at(t, dir), at(t, dir)
+	lock := func(c *Cache) bool {
+		ok, err := c.TryLock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if !lock(first) {
+		t.Fatal("the lock is taken by nobody")
+	}
+	if runtime.GOOS == "linux" && lock(second) {
+		t.Error("two have the lock")
+	}
+	if err := second.Put(keyOf(1), []byte("x")); err != nil {
+		t.Error(err)
+	}
+	if n, _, err := second.Clean(); n != 1 || err != nil {
+		t.Errorf("removed %d entries: %v", n, err)
+	}
+	first.Close()
+	if !lock(second) {
+		t.Error("the lock outlives its cache")
 	}
 }

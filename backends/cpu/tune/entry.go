@@ -26,7 +26,8 @@ type Entry struct {
 	Chosen   string   `json:"chosen"`   // the best that was found
 	Code     string   `json:"code"`     // digest of the C of the chosen one
 	Gain     Verdict  `json:"gain"`     // of the chosen one beside the default; empty if it is the default, or was not raced against it yet
-	Complete bool     `json:"complete"` // all that is to be measured was
+	Complete bool     `json:"complete"` // all that is to be measured was,
+	All      bool     `json:"all"`      // also of what the model thinks is hopeless
 	Trials   []Trial  `json:"trials"`
 
 	defaultConfig, chosen *schedule.Config
@@ -83,7 +84,7 @@ type Store interface {
 	// Look gives the content of an entry. The error wraps fs.ErrNotExist if there is none, and otherwise names it and says what is wrong with it.
 	Look(key filecache.Key) ([]byte, error)
 	// Put keeps an entry whole, or leaves what was there.
-	Put(key filecache.Key, content []byte)
+	Put(key filecache.Key, content []byte) error
 }
 
 // keyOf digests what an entry holds for.

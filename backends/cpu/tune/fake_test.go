@@ -66,6 +66,7 @@ type fake struct {
 	built   int
 	races   map[string]int // times that each was timed
 	fail    int            // the number of a program that cannot be built, from 1
+	full    int            // from which number on none can be built, 0 for never
 	stop    func()         // is called when that many programs were built
 	atBuild int
 }
@@ -85,7 +86,7 @@ func (f *fake) Build(ctx context.Context, _ *Kernel, c *schedule.Config) (Progra
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if f.built == f.fail {
+	if f.built == f.fail || f.full > 0 && f.built >= f.full {
 		return nil, errors.New("it cannot be built")
 	}
 	return &fakeProgram{f, textOf(c)}, nil
@@ -104,7 +105,7 @@ func (p *fakeProgram) Time(context.Context) (float64, error) {
 
 func (p *fakeProgram) Agrees(_ context.Context, _ Program, reassociated bool) error {
 	if p.f.differ[p.text] && !reassociated {
-		return errors.New("other values")
+		return ErrValues
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func (s shelf) Look(key filecache.Key) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-func (s shelf) Put(key filecache.Key, content []byte) { s[key] = content }
+func (s shelf) Put(key filecache.Key, content []byte) error { s[key] = content; return nil }
 
 // settings are those of a test.
 func settings(t *testing.T, s Store, lab Lab) Settings {

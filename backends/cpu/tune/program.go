@@ -102,9 +102,9 @@ func (p *program) Agrees(ctx context.Context, other Program, reassociated bool) 
 		switch {
 		case bytes.Equal(w.Data, g.Data):
 		case !reassociated:
-			return fmt.Errorf("it has other values than the default, as sums in another order do: the permission reassociate is not given")
+			return fmt.Errorf("%w, as sums in another order do: the permission reassociate is not given", ErrValues)
 		case !near(w, g):
-			return fmt.Errorf("its values are farther from those of the default than sums in another order are")
+			return fmt.Errorf("%w, farther from those than sums in another order are", ErrValues)
 		}
 	}
 	return nil

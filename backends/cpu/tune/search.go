@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -23,6 +24,7 @@ type Lab interface {
 type Program interface {
 	Subject
 	// Agrees says why the values that the program computes are not those of another, for the same inputs: bit by bit, or as near as sums in another order come.
+	// The error wraps ErrValues, or says why they cannot be compared.
 	Agrees(ctx context.Context, other Program, reassociated bool) error
 	// Remove ends the use of the program.
 	Remove()
@@ -142,6 +144,7 @@ func (s *search) run(ctx context.Context) (err error) {
 	if err := s.prepare(); err != nil {
 		return err
 	}
+	s.entry.Complete, s.entry.All = false, false
 	defer func() {
 		for _, p := range []Program{s.first, s.present} {
 			if p != nil {
@@ -159,7 +162,9 @@ func (s *search) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.entry.Complete = len(s.queue) == 0
+	if len(s.queue) == 0 {
+		s.entry.Complete, s.entry.All = true, s.all
+	}
 	return s.confirm(ctx)
 }
 
@@ -225,15 +230,38 @@ func (s *search) measure(ctx context.Context, c *schedule.Config) (Program, Verd
 		err = p.Agrees(ctx, s.first, s.reassociated)
 	}
 	if err != nil {
-		if ended := context.Cause(ctx); ended != nil {
-			err = ended
-		} else if !errors.Is(err, ErrNoMeasure) {
-			return p, Verdict{Outcome: Refused, Reason: err.Error()}, nil
-		}
-		return p, Verdict{}, err
+		return p, Verdict{Outcome: Refused, Reason: err.Error()}, s.fault(ctx, err)
 	}
 	v, err := race(ctx, s.present, p)
 	return p, v, err
+}
+
+// ErrValues is wrapped by errors of programs that compute other values.
+var ErrValues = errors.New("it has other values than the default")
+
+// fault gives the error of a candidate that is none of the candidate's: the run was ended, or the default, built and run again, fails as well, as on a full disk.
+func (s *search) fault(ctx context.Context, err error) error {
+	if ended := context.Cause(ctx); ended != nil {
+		return ended
+	}
+	switch {
+	case errors.Is(err, ErrNoMeasure):
+		return err
+	case errors.Is(err, errSame), errors.Is(err, ErrValues):
+		return nil
+	}
+	again, failed := s.lab.Build(ctx, s.kernel, s.entry.defaultConfig)
+	if failed == nil {
+		failed = again.Agrees(ctx, s.first, false)
+		again.Remove()
+	}
+	switch ended := context.Cause(ctx); {
+	case ended != nil:
+		return ended
+	case failed != nil:
+		return fmt.Errorf("%w: %w", ErrNoMeasure, failed)
+	}
+	return nil
 }
 
 // ErrNoMeasure is wrapped by errors that have nothing to do with what is measured, after which nothing is.

@@ -28,13 +28,16 @@ type Result struct {
 	Reason   string      // why it is not tuned
 	price    float64
 	key      []string
+	all      bool // of Settings
 }
 
 // Tuned says whether the kernel has a config that is surely faster than the default.
 func (r *Result) Tuned() bool { return r.Entry != nil && r.Entry.Gain.Outcome == Faster }
 
 // Complete says whether there is nothing left to measure.
-func (r *Result) Complete() bool { return r.Entry != nil && r.Entry.Complete }
+func (r *Result) Complete() bool {
+	return r.Entry != nil && r.Entry.Complete && (r.Entry.All || !r.all)
+}
 
 // Settings are those of a run.
 type Settings struct {
@@ -66,6 +69,7 @@ func (b *Bench) Kernels(g *ir.Graph, s Settings) ([]*Result, error) {
 			same.Nodes = append(same.Nodes, n.ID)
 			continue
 		}
+		r.all = s.All
 		if known[text] = r; r.Reason == "" {
 			err = b.recall(r, s)
 		}
@@ -214,7 +218,9 @@ func (b *Bench) keep(r *Result, s Store) error {
 	if err != nil {
 		return fmt.Errorf("the entry of %s: %w", r.Kernel.Name, err)
 	}
-	s.Put(keyOf(r.key), text)
+	if err := s.Put(keyOf(r.key), text); err != nil {
+		return fmt.Errorf("%w, as it cannot be kept: %w", ErrNoMeasure, err)
+	}
 	return nil
 }
 

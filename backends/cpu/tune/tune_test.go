@@ -2,7 +2,9 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -318,4 +320,64 @@ func TestKey(t *testing.T) {
 	add("more threads", &threads, one, 0)
 	add("other flags", &flags, one, 0)
 	add("another compiler", &other, one, 0)
+}
+
+// TestAllAfterUsual: what a run with --all measures beyond a usual one is not taken for measured after the usual one, and a usual one after that measures nothing.
+func TestAllAfterUsual(t *testing.T) {
+	b, store := bench(t), shelf{}
+	g := scheduled(t, twice, 0)
+	races := func(all bool) (n int) {
+		s := settings(t, store, &fake{})
+		s.All = all
+		for _, r := range tuned(t, b, g, s) {
+			if n += r.Measured; !r.Complete() {
+				t.Errorf("all %v: %s is not complete", all, r.Kernel.Name)
+			}
+		}
+		return n
+	}
+	if usual, all := races(false), races(true); usual == 0 || all == 0 {
+		t.Errorf("%d races, and %d with all candidates; expected some of both", usual, all)
+	}
+	if again, usual := races(true), races(false); again+usual > 0 {
+		t.Errorf("%d and %d races when all is measured", again, usual)
+	}
+}
+
+// noRoom is a store that keeps nothing.
+type noRoom struct{ shelf }
+
+func (noRoom) Put(filecache.Key, []byte) error { return syscall.ENOSPC }
+
+// TestMachineFails: what fails for the default too, as all does on a full disk, refuses no candidate but ends the run; what is not kept is not passed over. A
+// candidate that alone fails is refused (TestRefused).
+func TestMachineFails(t *testing.T) {
+	b, g, store := bench(t), scheduled(t, twice, 0), shelf{}
+	s := settings(t, store, &fake{full: 5})
+	list, err := b.Kernels(g, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Run(t.Context(), list, s); !errors.Is(err, ErrNoMeasure) {
+		t.Errorf("nothing can be built: %v", err)
+	}
+	measured := 0
+	for _, r := range list {
+		measured += len(r.Entry.Trials)
+		for _, x := range r.Entry.Trials {
+			if x.Outcome == Refused {
+				t.Errorf("%s is refused: %s", x.Says, x.Reason)
+			}
+		}
+	}
+	if measured == 0 || len(store) == 0 {
+		t.Errorf("%d trials before, %d entries kept; expected some", measured, len(store))
+	}
+	s = settings(t, noRoom{shelf{}}, &fake{})
+	if list, err = b.Kernels(g, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Run(t.Context(), list, s); !errors.Is(err, ErrNoMeasure) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("nothing can be kept: %v", err)
+	}
 }

@@ -159,6 +159,9 @@ func Run(ctx context.Context, g *ir.Graph, p Program, f Flags, out, log io.Write
 		return diag.Fault("what is measured is kept in the cache, and there is none: %w", err)
 	}
 	defer cache.Close()
+	if err := wait(ctx, cache, log); err != nil {
+		return err
+	}
 	if b.Dir, err = os.MkdirTemp("", "tapc-tune-"); err != nil {
 		return diag.Fault("%w", err)
 	}
@@ -180,6 +183,26 @@ func Run(ctx context.Context, g *ir.Graph, p Program, f Flags, out, log io.Write
 		return failed(err)
 	}
 	return t.end(time.Since(begun))
+}
+
+// wait waits until no other run measures: both would be disturbed, and each would write over what the other keeps.
+func wait(ctx context.Context, cache *filecache.Cache, log io.Writer) error {
+	for told := false; ; told = true {
+		alone, err := cache.TryLock()
+		switch {
+		case err != nil:
+			return diag.Fault("the lock of the cache: %w", err)
+		case alone:
+			return nil
+		case !told:
+			fmt.Fprintln(log, "tapc: another tapc tune measures: this one goes on when it has ended")
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // failed gives an error of measuring its status.
