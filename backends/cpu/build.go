@@ -34,7 +34,7 @@ func Build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 }
 
 // BuildLibrary compiles a program to a shared library for C and what can call C, and writes its header beside it: path with
-// .h for its suffix. Both appear complete or not at all. What the library exports begins with the name in the header.
+// .h for its suffix. Both appear complete or neither does. What the library exports begins with the name in the header.
 func BuildLibrary(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.LoadConst, path string, opt Options) error {
 	return build(ctx, c, src, load, path, opt, sharedLibrary)
 }
@@ -77,24 +77,32 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 		return diag.Fault("a folder to build in: %v", err)
 	}
 	defer os.RemoveAll(dir)
-	objects, err := objects(ctx, c, dir, parts, src, load, opt, what)
+	var files outputfile.Files // the program, and what is beside it
+	defer files.Discard()
+	objects, err := objects(ctx, c, dir, parts, src, load, opt, what, &files)
 	if err != nil {
 		return err
 	}
-	if err := link(ctx, c, dir, objects, path, opt, what); err != nil || what == executable {
+	if what != executable {
+		err := files.Add(headerBeside(path), 0o644, func(f *os.File) error {
+			_, err := f.WriteString(src.form.description().Header())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := link(ctx, c, dir, objects, path, opt, what, &files); err != nil {
 		return err
 	}
-	return outputfile.Replace(headerBeside(path), 0o644, func(f *os.File) error {
-		_, err := f.WriteString(src.form.description().Header())
-		return err
-	})
+	return files.Place()
 }
 
 // headerBeside gives the name of the header of a library or an object file.
 func headerBeside(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".h" }
 
 // link makes one file of objects.
-func link(ctx context.Context, c *toolchain.Compiler, dir string, objects []string, path string, opt Options, what artifact) error {
+func link(ctx context.Context, c *toolchain.Compiler, dir string, objects []string, path string, opt Options, what artifact, files *outputfile.Files) error {
 	var args []string
 	mode := os.FileMode(0o755)
 	switch what {
@@ -107,7 +115,7 @@ func link(ctx context.Context, c *toolchain.Compiler, dir string, objects []stri
 		mode = 0o644
 	}
 	args = append(args, opt.Flags...)
-	return outputfile.Replace(path, mode, func(f *os.File) error {
+	return files.Add(path, mode, func(f *os.File) error {
 		f.Close() // the linker writes it
 		if err := c.Run(ctx, dir, append(args, "-o", f.Name())...); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -95,6 +96,44 @@ func TestLibrary(t *testing.T) {
 				t.Errorf("the library exports\n%s", symbols)
 			}
 		})
+	}
+}
+
+// TestLibraryWithoutHeader: where a header can not be written there is no library either, nor its constants.
+func TestLibraryWithoutHeader(t *testing.T) {
+	cc := cputest.Compiler(t)
+	src, err := cpu.Prepare(cputest.Scheduled(t, `%x = tensor float32 [0:4]
+%y = tensor float32 [0:4]
+%c = tensor float32 [0:4]
+operation op:constant {file: "w", key: "c"} -> (result: %c)
+operation op:add (tensors: [%x, %c]) -> (result: %y)
+`), "small", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(tensorops.Const) (tensorfile.Tensor, error) {
+		return tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{4}, Data: make([]byte, 16)}, nil
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "libsmall.h"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	library := filepath.Join(dir, "libsmall.so")
+	o := cpu.Options{Version: "test", Weights: library + ".weights"}
+	if err := cpu.BuildLibrary(context.Background(), cc, src, load, library, o); err == nil || !strings.Contains(err.Error(), "libsmall.h") {
+		t.Errorf("expected an error of the header, found %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "libsmall.h")); err != nil {
+		t.Fatal(err)
+	}
+	if err := cpu.BuildLibrary(context.Background(), cc, src, load, library, o); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("expected library, header and constants, found %v, %v", left, err)
 	}
 }
 

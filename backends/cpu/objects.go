@@ -15,12 +15,13 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/filecache"
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
 // objects compiles the parts of a program, its constants and the run-time library, side by side, and gives the objects. What
-// was compiled before comes from the cache.
-func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []part, src *Source, load panels.LoadConst, opt Options, what artifact) ([]string, error) {
+// was compiled before comes from the cache. The constants may be one of the files instead.
+func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []part, src *Source, load panels.LoadConst, opt Options, what artifact, files *outputfile.Files) ([]string, error) {
 	cache, _ := filecache.Open() // without one everything is compiled
 	defer cache.Close()
 	headers := map[string][]byte{}
@@ -60,7 +61,7 @@ func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []par
 	case src.program.Block.Bytes == 0:
 	case opt.Weights != "":
 		group.Go(func() (err error) {
-			separated, err = separateObjects(ctx, c, dir, src.program.Block, load, opt.Weights, shared)
+			separated, err = separateObjects(ctx, c, dir, src.program.Block, load, opt.Weights, shared, files)
 			return err
 		})
 	default:

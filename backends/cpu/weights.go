@@ -24,10 +24,10 @@ import (
 // program reserves addresses for the block, which take no room in its file, and maps the file there when it starts, as
 // runtime/csrc/weights.c says.
 
-// separate writes the block beside the program and gives the sources that say where it is to be.
-func separate(dir string, b *panels.Block, load panels.LoadConst, path string) ([]string, error) {
+// separate writes the block to a file of its own, one of those that belong together, and gives the sources that say where it is to be.
+func separate(dir string, b *panels.Block, load panels.LoadConst, path string, files *outputfile.Files) ([]string, error) {
 	sum := &summed{hash: sha256.New()}
-	err := outputfile.Replace(path, 0o644, func(f *os.File) error {
+	err := files.Add(path, 0o644, func(f *os.File) error {
 		sum.to = f
 		if err := b.Write(sum, load); err != nil {
 			return err
@@ -45,13 +45,13 @@ func separate(dir string, b *panels.Block, load panels.LoadConst, path string) (
 		fmt.Fprintf(&id, "0x%02x, ", x)
 	}
 	where := fmt.Sprintf(weightsText, cexpr.String(filepath.Base(path)), b.Bytes, id.String(), sum.check.sum())
-	files := []string{filepath.Join(dir, "constants.S"), filepath.Join(dir, "weights.c")}
+	sourceFiles := []string{filepath.Join(dir, "constants.S"), filepath.Join(dir, "weights.c")}
 	for i, text := range []string{reserve, where} {
-		if err := os.WriteFile(files[i], []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(sourceFiles[i], []byte(text), 0o644); err != nil {
 			return nil, diag.Fault("%v", err)
 		}
 	}
-	return files, nil
+	return sourceFiles, nil
 }
 
 // weightsText says what the file is. Its parameters are the file's name, the block's bytes, its digest and its check.
@@ -114,8 +114,8 @@ func (c *check) sum() (all uint64) {
 }
 
 // separateObjects compiles what separate gives.
-func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *panels.Block, load panels.LoadConst, path string, flags []string) ([]string, error) {
-	sources, err := separate(dir, b, load, path)
+func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *panels.Block, load panels.LoadConst, path string, flags []string, files *outputfile.Files) ([]string, error) {
+	sources, err := separate(dir, b, load, path, files)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"tensortapestry.org/tapc/internal/inputfile"
@@ -42,6 +43,25 @@ func Place(path string) error {
 // Replace gives a file what write writes into the file that it is handed, or by its name: the whole of it or, after an error, nothing. An error is that of write, of the
 // command line if the name can not be one, else of the machine. A file that is there keeps its permissions; a new one gets mode less the umask. Of a symbolic link it replaces the file, not the link.
 func Replace(path string, mode fs.FileMode, write func(f *os.File) error) error {
+	var one Files
+	defer one.Discard()
+	if err := one.Add(path, mode, write); err != nil {
+		return err
+	}
+	return one.Place()
+}
+
+// Files are files that belong together: all of them are put in their places or, after an error, none. The zero Files has none. Any goroutine may add one.
+type Files struct {
+	lock  sync.Mutex
+	ready []ready
+}
+
+// ready is a file that is complete under a hidden name.
+type ready struct{ hidden, path string }
+
+// Add writes a file as Replace does, which Place moves to its place.
+func (s *Files) Add(path string, mode fs.FileMode, write func(f *os.File) error) error {
 	if err := Check(path); err != nil {
 		return err
 	}
@@ -59,13 +79,35 @@ func Replace(path string, mode fs.FileMode, write func(f *os.File) error) error 
 	if closed := f.Close(); err == nil && !errors.Is(closed, fs.ErrClosed) {
 		err = Unfit(path, closed)
 	}
-	if err == nil {
-		err = Unfit(path, os.Rename(f.Name(), path))
-	}
 	if err != nil {
 		os.Remove(f.Name())
+		return err
 	}
-	return err
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.ready = append(s.ready, ready{f.Name(), path})
+	return nil
+}
+
+// Place moves the files to their places. If one can not be moved, those that were are removed.
+func (s *Files) Place() error {
+	for i, r := range s.ready {
+		if err := os.Rename(r.hidden, r.path); err != nil {
+			for _, moved := range s.ready[:i] {
+				os.Remove(moved.path)
+			}
+			return Unfit(r.path, err)
+		}
+	}
+	s.ready = nil
+	return nil
+}
+
+// Discard removes the files that were not put in their places.
+func (s *Files) Discard() {
+	for _, r := range s.ready {
+		os.Remove(r.hidden) // nothing is there of one that was moved
+	}
 }
 
 // Unfit says whose fault it is that a file can not be made.

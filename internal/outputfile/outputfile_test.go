@@ -64,3 +64,56 @@ func TestNothingElseIsReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestFiles: files that belong together are all there or none is.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	names := func() string {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, e := range list {
+			out = append(out, e.Name())
+		}
+		return strings.Join(out, " ")
+	}
+	failed := errors.New("no more")
+	var none Files
+	if err := none.Add(at("lib.so"), 0o755, put("library")); err != nil {
+		t.Fatal(err)
+	}
+	if err := none.Add(at("lib.h"), 0o644, func(*os.File) error { return failed }); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	none.Discard()
+	if got := names(); got != "" {
+		t.Errorf("files are left of those that were discarded: %s", got)
+	}
+	var both Files
+	if err := errors.Join(both.Add(at("lib.so"), 0o755, put("library")), both.Add(at("lib.h"), 0o644, put("header"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(at("lib.so")); err == nil {
+		t.Error("a file is there before all are")
+	}
+	err := both.Place()
+	both.Discard()
+	if got := names(); err != nil || got != "lib.h lib.so" {
+		t.Errorf("%v, %s", err, got)
+	}
+	var stuck Files
+	defer stuck.Discard()
+	if err := errors.Join(stuck.Add(at("a"), 0o644, put("one")), stuck.Add(at("b"), 0o644, put("two")), os.Mkdir(at("b"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := stuck.Place(); err == nil {
+		t.Error("a folder is replaced by a file")
+	}
+	stuck.Discard()
+	if got := names(); got != "b lib.h lib.so" {
+		t.Errorf("a file stays though the other could not be moved: %s", got)
+	}
+}
