@@ -56,7 +56,7 @@ func Dims(g *foreign.Graph) []Dim {
 	return list
 }
 
-// CheckNames is an error if a size is given for a dimension that the graph does not have, or two sizes for one.
+// CheckNames is an error if a size is given for a dimension that the graph does not have, another size than the graph itself says, or two sizes for one.
 func CheckNames(g *foreign.Graph, dims map[string]int64) error {
 	var sizes []string
 	for _, d := range Dims(g) {
@@ -72,9 +72,13 @@ func CheckNames(g *foreign.Graph, dims map[string]int64) error {
 	known := slices.Clone(sizes)
 	for _, p := range Takes(g) {
 		for i, s := range p.Shape {
-			known = append(known, foreign.Place(p.Name, i))
+			at := foreign.Place(p.Name, i)
+			known = append(known, at)
 			if s.Name == "" && s.Value < 0 {
-				sizes = append(sizes, foreign.Place(p.Name, i))
+				sizes = append(sizes, at)
+			}
+			if n, told := dims[at]; told && s.Name == "" && s.Value >= 0 && n != s.Value {
+				return diag.Usage("--dim %s=%d: the graph itself says the size of this dimension: expected %d", at, n, s.Value)
 			}
 		}
 	}

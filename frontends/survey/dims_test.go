@@ -27,6 +27,7 @@ func encoder() *foreign.Graph {
 		{Name: "ids", DType: scalar.Int64, Ranked: true, Shape: named("batch", "seq")},
 		{Name: "mask", DType: scalar.Int64, Ranked: true, Shape: named("batch", "?")},
 		{Name: "all", DType: scalar.Int64, Ranked: true, Shape: named("seq + past + 1")},
+		{Name: "pair", DType: scalar.Int64, Ranked: true, Shape: []foreign.Size{{Value: 2}}},
 	}, Outputs: []foreign.Port{{Name: "ids"}}}
 }
 
@@ -63,6 +64,8 @@ func TestCheckNamesOneSize(t *testing.T) {
 		{map[string]int64{"batch": 2, "mask:0": 3}, "--dim mask:0=3: it is the dimension of batch=2, and a dimension has one size"},
 		{map[string]int64{"ids:0": 2, "mask:0": 3}, "--dim mask:0=3: it is the dimension of ids:0=2, and a dimension has one size"},
 		{map[string]int64{"seq": 4, "past": 3, "all:0": 8}, ""},
+		{map[string]int64{"pair:0": 2}, ""},
+		{map[string]int64{"pair:0": 3}, "--dim pair:0=3: the graph itself says the size of this dimension: expected 2"},
 		{map[string]int64{"seq": 4, "past": 3, "all:0": 7}, "--dim all:0=7: it is the dimension of seq + past + 1=8, and a dimension has one size"},
 	} {
 		if err := CheckNames(encoder(), c.given); err == nil && c.err != "" || err != nil && err.Error() != c.err {

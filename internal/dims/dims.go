@@ -28,7 +28,7 @@ func Single(flags []string) (map[string]int64, error) {
 			return nil, diag.Usage("--dim %q: expected NAME=SIZE", text)
 		}
 		n, err := strconv.ParseInt(text[i+1:], 10, 64)
-		if err != nil || n < 0 {
+		if err != nil || n < 0 || text[i+1] == '+' {
 			return nil, diag.Usage("--dim %q: expected a size of at least 0", text)
 		}
 		if _, twice := out[text[:i]]; twice {

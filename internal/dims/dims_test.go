@@ -2,6 +2,7 @@ package dims
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,4 +60,31 @@ func TestCombinations(t *testing.T) {
 	if _, err := Combinations(several, 5); err == nil || !strings.Contains(err.Error(), "at most 5 sizes of all dimensions together, as a program has a version for each: a has 2, b has 3") {
 		t.Error(err)
 	}
+}
+
+// FuzzFlags: what --dim says is sizes, or an error of the command line.
+func FuzzFlags(f *testing.F) {
+	for _, s := range []string{"n=8", "n=1,8,32", "n=0..9,20", "x:0=2", "n=+8", "n=1..", "=", "n=9223372036854775807", "n=1,2\nn=3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		one, several, err := Split(strings.Split(text, "\n"))
+		if err != nil {
+			if diag.ExitStatus(err) != diag.ExitUsage {
+				t.Error(err)
+			}
+			return
+		}
+		for _, d := range several {
+			if len(d.Sizes) == 0 || !slices.IsSorted(d.Sizes) || d.Sizes[0] < 0 {
+				t.Errorf("%s has the sizes %v", d.Name, d.Sizes)
+			}
+			if _, again, err := Split([]string{d.Name + "=" + strings.ReplaceAll(Spans(d.Sizes), ", ", ",")}); err == nil && len(again) == 1 && !slices.Equal(again[0].Sizes, d.Sizes) {
+				t.Errorf("%s: %v is written as other sizes, %v", d.Name, d.Sizes, again)
+			}
+		}
+		if _, err := Single(one); err != nil && diag.ExitStatus(err) != diag.ExitUsage {
+			t.Error(err)
+		}
+	})
 }
