@@ -80,7 +80,7 @@ func (a *app) finish(err error) int {
 	status := statusOf(err)
 	var done errReported
 	if err != nil && !errors.As(err, &done) {
-		a.report(diag.FromError(err))
+		a.report(signals.Reported(err))
 	}
 	if flushErr := a.flush(); flushErr != nil && status == diag.ExitOK {
 		return diag.ExitInternal

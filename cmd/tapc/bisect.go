@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -41,7 +41,7 @@ func (a *app) bisect(ctx context.Context, f *pipelineFlags, p pipeline.Pipeline,
 	case err != nil:
 		return err
 	case !none:
-		return fmt.Errorf("nothing to find: the command fails without any rewrite")
+		return fmt.Errorf("nothing to find: the command fails without any rewrite%s", guide.Said(", and says:", j.said))
 	}
 	return b.search(ctx, last.Applied)
 }
@@ -70,8 +70,8 @@ func (b *bisection) search(ctx context.Context, bad int) error {
 	}
 	b.flags.app.printf("rewrite %d of %d: %v (%d runs)\n--fuel=%d is good, --fuel=%d is bad\n", bad, most, found.Last, b.judge.runs, good, bad)
 	b.flags.app.printf("%s\n", b.blame(found.Last))
-	if b.said != "" {
-		b.flags.app.printf("with it, the command says:\n  %s\n", strings.ReplaceAll(b.said, "\n", "\n  "))
+	if said := guide.Said("with it, the command says:", b.said); said != "" {
+		b.flags.app.printf("%s\n", said)
 	}
 	return nil
 }

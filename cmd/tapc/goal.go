@@ -118,7 +118,7 @@ func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
 	switch {
 	case b == nil && !slices.ContainsFunc(list, func(b backends.Backend) bool { return b.Plugin != "" }):
 		if near, ok := diag.Nearest(name, list.Names()); ok {
-			return nil, diag.Usage("--backend %q: did you mean %q? One of a plugin needs --plugin, or to be installed", name, near)
+			return nil, diag.NotKnown("--backend %q: did you mean %q? One of a plugin needs --plugin, or to be installed", name, near)
 		}
 		return nil, diag.Usage("--backend %q: expected %s, or that of a plugin: name one with --plugin or install one", name, strings.Join(list.Names(), ", "))
 	case b == nil:

@@ -251,7 +251,7 @@ func (fullWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestStandardOutputThatFails(t *testing.T) {
 	var errs bytes.Buffer
 	status := newApp(strings.NewReader(""), fullWriter{}, &errs).main([]string{"translate", example})
-	if status != 3 || errs.String() != "tapc: error: standard output: no space left on device\n" {
+	if status != 3 || errs.String() != "tapc: error: standard output: no space left on device [TAP0867]\n" {
 		t.Errorf("%d %s", status, errs.String())
 	}
 }

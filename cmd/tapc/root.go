@@ -104,14 +104,14 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		return diag.Usage("%s; see %s --help", flagnames.Plainly(err.Error()), cmd.CommandPath())
 	}
 	if missing.GetSpecifiedShortnames() != "" {
-		return diag.Usage("unknown flag -%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
+		return diag.NotKnown("unknown flag -%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near, ok := diag.Nearest(missing.GetSpecifiedName(), names); ok {
-		return diag.Usage("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
+		return diag.NotKnown("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
 	}
-	return diag.Usage("unknown flag --%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
+	return diag.NotKnown("unknown flag --%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
 }
 
 // words makes a flag take words of a list, and offers them to the shell.

@@ -83,14 +83,16 @@ func (a *app) verify(ctx context.Context, files []string, from string, check fun
 	return failed
 }
 
-// verifyAs holds a graph to a dialect's constraints, and its operations to their kernels, if they are not scheduled yet.
+// verifyAs holds a graph to a dialect's constraints, and its operations to their kernels. Of one that is scheduled, statements say what is computed, so
+// that kernels may be any.
 func (a *app) verifyAs(ctx context.Context, g *ir.Graph, dialect string, foreign bool) diag.List {
 	stage, ok := pipeline.StageNamed(dialect)
 	if !ok {
 		stage = pipeline.StageOf(g)
 	}
 	found, lib := stage.Environment().Verify(ctx, g), a.plugins.library()
-	if !found.HasErrors() && stage != pipeline.ScheduledKernels {
+	if !found.HasErrors() {
+		foreign = foreign || stage == pipeline.ScheduledKernels
 		found = append(append(found, lib.CheckOperations(g, foreign)...), reduced.CheckOperations(g, lib)...)
 		found = append(found, composite.CheckOperations(g, lib, foreign)...)
 		found = append(found, marginal.CheckOperations(g, lib)...)
@@ -106,7 +108,7 @@ func (errReported) Error() string { return "the input is at fault" }
 // fail reports one of several errors and gives the one that decides the exit status: the first of the worst.
 func (a *app) fail(before, err error) error {
 	if _, done := err.(errReported); !done {
-		a.report(diag.FromError(err))
+		a.report(diag.Reported(err))
 	}
 	err = &diag.StatusError{Status: diag.ExitStatus(err), Err: errReported{}}
 	if before != nil && diag.ExitStatus(before) >= diag.ExitStatus(err) {

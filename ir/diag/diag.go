@@ -7,6 +7,7 @@ package diag
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -161,4 +162,15 @@ func FromError(err error) List {
 		return List{one}
 	}
 	return List{{Message: err.Error()}}
+}
+
+// Reported is FromError for the report of a run: errors without a code have one that says who is at fault.
+func Reported(err error) List {
+	list := slices.Clone(FromError(err))
+	for i, d := range list {
+		if d.Code == "" && d.Severity == Error {
+			list[i].Code = codeOf(err)
+		}
+	}
+	return list
 }

@@ -63,14 +63,14 @@ func distance(a, b string, limit int) int {
 // Unknown is the usage error for a word that is not one of the names: it names the nearest or, where none is near, all.
 func Unknown(what, word string, names []string) error {
 	if near, ok := Nearest(word, names); ok {
-		return Usage("unknown %s %q: did you mean %q?", what, word, near)
+		return NotKnown("unknown %s %q: did you mean %q?", what, word, near)
 	}
 	if len(names) == 0 {
-		return Usage("unknown %s %q: there is none", what, word)
+		return NotKnown("unknown %s %q: there is none", what, word)
 	}
 	if len(names) == 1 {
-		return Usage("unknown %s %q: expected %q", what, word, names[0])
+		return NotKnown("unknown %s %q: expected %q", what, word, names[0])
 	}
 	names = slices.Sorted(slices.Values(names))
-	return Usage("unknown %s %q: expected one of %s", what, word, strings.Join(names, ", "))
+	return NotKnown("unknown %s %q: expected one of %s", what, word, strings.Join(names, ", "))
 }

@@ -29,11 +29,15 @@ func writeOne(b *bytes.Buffer, d Diagnostic, src Source) {
 	if at := d.Location.String(); at != "" {
 		b.WriteString(at + ": ")
 	}
-	fmt.Fprintf(b, "%s: %s", d.Severity, d.Message)
+	first, more, _ := strings.Cut(d.Message, "\n") // what others say may be behind it
+	fmt.Fprintf(b, "%s: %s", d.Severity, first)
 	if tag := d.tag(); tag != "" {
 		fmt.Fprintf(b, " [%s]", tag)
 	}
 	b.WriteByte('\n')
+	if more != "" {
+		b.WriteString(strings.TrimSuffix(more, "\n") + "\n")
+	}
 	excerpt(b, d.Location, src)
 	if d.Expected != "" || d.Found != "" {
 		fmt.Fprintf(b, "  expected: %s\n  found:    %s\n", d.Expected, d.Found)

@@ -177,7 +177,7 @@ func (o *Options) check(g *ir.Graph, nodes map[string]*ir.Node) error {
 		}
 		slices.Sort(all)
 		if near, ok := diag.Nearest(name, all); ok {
-			return diag.Usage("inline: the graph has no definition %q: did you mean %q?", name, near)
+			return diag.NotKnown("inline: the graph has no definition %q: did you mean %q?", name, near)
 		}
 		return diag.Usage("inline: the graph has no definition %q; it has %s", name, cmp.Or(strings.Join(all, ", "), "none"))
 	}

@@ -143,6 +143,14 @@ func (p *parser) fail(at int, format string, args ...any) {
 	p.failAt(placeIn(p.text, at), format, args...)
 }
 
+// notKnown is fail for a name that is not known.
+func (p *parser) notKnown(at int, format string, args ...any) {
+	if p.err == nil {
+		p.fail(at, format, args...)
+		p.err.Code = diag.CodeUnknown
+	}
+}
+
 func (p *parser) failAt(at diag.Location, format string, args ...any) {
 	if p.err == nil {
 		d := diag.Errorf("", "", at, format, args...)
@@ -224,7 +232,7 @@ func (p *parser) step(depth int) Step {
 		return s
 	}
 	if s.Pass = p.table.Find(name); s.Pass == nil {
-		p.fail(at, "there is no pass %q%s", name, didYouMean(name, append(p.table.Names(), groupName)))
+		p.notKnown(at, "there is no pass %q%s", name, didYouMean(name, append(p.table.Names(), groupName)))
 		return s
 	}
 	s.Settings = p.settings(s.Pass.Name, s.Pass.Options)
@@ -293,7 +301,7 @@ func (p *parser) setting(owner string, options []Option, before []Setting, s Set
 		for _, o := range options {
 			names = append(names, o.Name)
 		}
-		p.fail(at, "%s has no option %q%s", owner, s.Name, didYouMean(s.Name, names))
+		p.notKnown(at, "%s has no option %q%s", owner, s.Name, didYouMean(s.Name, names))
 	case slices.ContainsFunc(before, func(b Setting) bool { return b.Name == s.Name }):
 		p.fail(at, "option %s is there twice", s.Name)
 	default:

@@ -74,7 +74,7 @@ func missing(r Request, named map[string][]*ir.Node) error {
 		return d
 	}
 	if ok {
-		return diag.Usage("--shard: no operation has the kernel or label %q: did you mean %q?", r.Target, near)
+		return diag.NotKnown("--shard: no operation has the kernel or label %q: did you mean %q?", r.Target, near)
 	}
 	return diag.Usage("--shard: no operation has the kernel or label %q", r.Target)
 }

@@ -41,7 +41,7 @@ func RunWhile(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests 
 		if len(named[r.Target]) == 0 {
 			d := diag.Usage("split: no operation has the kernel or label %q", r.Target)
 			if near, ok := diag.Nearest(r.Target, slices.Sorted(maps.Keys(named))); ok {
-				d = diag.Usage("split: no operation has the kernel or label %q: did you mean %q?", r.Target, near)
+				d = diag.NotKnown("split: no operation has the kernel or label %q: did you mean %q?", r.Target, near)
 			}
 			return c.parts, d
 		}

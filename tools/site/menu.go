@@ -23,7 +23,7 @@ var groups = []struct {
 	pages []string
 }{
 	{"Begin", []string{"README.md", "docs/tutorial-models.md", "docs/tutorial-passes.md", "docs/tutorial-tests.md"}},
-	{"Compile models", []string{"docs/onnx.md", "docs/sizes.md", "docs/plans.md", "docs/libraries.md", "docs/programs.md", "docs/numerics.md", "docs/cpu.md", "docs/machines.md", "docs/search.md", "docs/models.md", "docs/performance.md", "docs/cli.md"}},
+	{"Compile models", []string{"docs/onnx.md", "docs/sizes.md", "docs/plans.md", "docs/libraries.md", "docs/programs.md", "docs/errors.md", "docs/numerics.md", "docs/cpu.md", "docs/machines.md", "docs/search.md", "docs/models.md", "docs/performance.md", "docs/cli.md"}},
 	{"Extend tapc", []string{"docs/plugins.md", "docs/passes.md", "docs/rewrites.md", "docs/kernels.md", "docs/mapping.md", "docs/vocabularies.md", "docs/namespaces.md", "docs/amanda.md", "docs/backends.md", "docs/configs.md"}},
 	{"Write tests", []string{"docs/lit.md", "docs/filecheck.md"}},
 	{"Graphs", []string{"docs/text-form.md", "docs/loom-json.md", "docs/wire-form.md", "docs/constraints.md"}},

@@ -82,7 +82,7 @@ func read(g *ir.Graph, p *tensorops.Program, text string, least Rooms) (out []te
 		out = append(out, a)
 	}
 	if len(out) == 0 {
-		return nil, diag.Usage("--%s %q: no input is named %q; %s", Flag, text, input, near(input, p.Inputs))
+		return nil, diag.NotKnown("--%s %q: no input is named %q; %s", Flag, text, input, near(input, p.Inputs))
 	}
 	return out, nil
 }
@@ -111,7 +111,7 @@ func roomOf(g *ir.Graph, p *tensorops.Program, a tensorops.Alias, text string, l
 	}
 	in, out := find(p.Inputs, a.Input), find(p.Outputs, a.Output)
 	if out == nil {
-		return nil, diag.Usage("--%s %q: no output is named %q; %s", Flag, text, a.Output, near(a.Output, p.Outputs))
+		return nil, diag.NotKnown("--%s %q: no output is named %q; %s", Flag, text, a.Output, near(a.Output, p.Outputs))
 	}
 	room := slices.Clone(out.Range.Shape())
 	for _, shape := range [][]int64{in.Range.Shape(), least} {

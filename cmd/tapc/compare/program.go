@@ -176,7 +176,7 @@ func CheckProgram(path string) error {
 	switch {
 	case err != nil:
 		if near, ok := diag.Nearest(path, []string{Peer, Reference}); ok {
-			return diag.Usage("--against: %v: did you mean %q?", err, near)
+			return diag.NotKnown("--against: %v: did you mean %q?", err, near)
 		}
 		return diag.Usage("--against: %v: expected onnxruntime, reference or an executable that tapc made", err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:

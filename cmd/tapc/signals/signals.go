@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"tensortapestry.org/tapc/ir/diag"
 )
 
 // Exit statuses beyond those of package diag: 128 and the signal's number, as shells have it.
@@ -98,6 +100,14 @@ func Status(err error) int {
 	var s ended
 	errors.As(err, &s)
 	return s.status
+}
+
+// Reported gives the diagnostics of an error that ends a run. Nobody is at fault for one that a signal made, so it has no code.
+func Reported(err error) diag.List {
+	if Status(err) != 0 {
+		return diag.FromError(err)
+	}
+	return diag.Reported(err)
 }
 
 // Received gives the signal that ended a context, for programs that it shall reach.
