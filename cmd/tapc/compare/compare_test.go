@@ -135,6 +135,9 @@ func TestPictureIsXML(t *testing.T) {
 	if err := r.WritePicture(&b); err != nil {
 		t.Fatal(err)
 	}
+	if text := b.String(); strings.Count(text, ">exact<") != 1 || !strings.Contains(text, ">&lt;/svg&gt;</text>") {
+		t.Errorf("expected the name under a bar, and one tensor that is exact:\n%s", text)
+	}
 	rects := 0
 	for d := xml.NewDecoder(&b); ; {
 		token, err := d.Token()

@@ -94,6 +94,7 @@ func (p *picture) bars(name string, titles [2]string, values [2]Interval) {
 const (
 	errorDecades = 9
 	errorHeight  = 90
+	namedErrors  = 8 // tensors up to which each has its name under its bar
 )
 
 // errors draws a thin bar for each tensor, and a line at the tolerance.
@@ -120,10 +121,26 @@ func (p *picture) errors(name string, list []Agreement, tolerance float64) {
 		}
 		fmt.Fprintf(p, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"%s\"><title>%s</title></rect>\n", 60+float64(i)*width, float64(bottom)-h,
 			max(0.5, min(width*0.8, 40)), h, colour, html.EscapeString(fmt.Sprintf("%s: %.3g", a.Name, a.Scaled)))
+		if len(list) <= namedErrors {
+			p.below(60+int(float64(i)*width), bottom, int(width), a)
+		}
 	}
 	y := float64(bottom) - height(tolerance)
 	fmt.Fprintf(p, "<path d=\"M60 %.1fH%d\" stroke=\"#c53030\" stroke-dasharray=\"4 3\"/><text x=\"%d\" y=\"%.1f\" class=\"small\">tolerance</text>\n", y, barRight, barRight+10, y+4)
 	p.y = bottom
+	if len(list) <= namedErrors {
+		p.y += 16
+	}
+}
+
+// below writes the name of a tensor under its bar or, for one without errors, where it would be.
+func (p *picture) below(left, bottom, width int, a Agreement) {
+	p.y = bottom + 16
+	p.text(left, "small", "start", shortened(a.Name, max(3, width/8)))
+	if a.Scaled <= 0 && a.Fault == "" {
+		p.y = bottom - 4
+		p.text(left, "small", "start", "exact")
+	}
 }
 
 func shortened(s string, most int) string {

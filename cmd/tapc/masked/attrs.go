@@ -56,9 +56,9 @@ func (l *leaves) look(v ir.AttrValue) {
 
 func (l *leaves) small() bool {
 	if l.floats > 0 {
-		return l.floats+l.ints <= smallFloats
+		return l.floats+l.ints <= SmallFloats
 	}
-	return l.ints <= smallOthers
+	return l.ints <= SmallOthers
 }
 
 // drawn gives a list of the same form with other numbers, whole ones where they all are.

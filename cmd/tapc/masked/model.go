@@ -255,10 +255,10 @@ func (m *model) attribute(data []byte, depth int) (out []byte, err error) {
 		switch {
 		case !ok || num == attributeText && len(value) > longText:
 			return nil
-		case num == attributeFloats && floats > smallFloats:
+		case num == attributeFloats && floats > SmallFloats:
 			whole = drawn32(whole, len(whole)-len(value), source, lo, hi)
 		case num == attributeTexts:
-			if words++; words > smallOthers || len(value) > longText {
+			if words++; words > SmallOthers || len(value) > longText {
 				whole = protowire.AppendString(protowire.AppendTag(nil, num, typ), fmt.Sprint("word", words))
 			}
 		case f.how != nil && typ == protowire.BytesType:

@@ -16,8 +16,8 @@ import (
 
 // Elements up to which a tensor stays as it is: one of this size is a shape, an axis, a scale or the like.
 const (
-	smallFloats = 16
-	smallOthers = 64
+	SmallFloats = 16
+	SmallOthers = 64
 )
 
 // period is after how many elements random numbers repeat: prime, so that lines of a tensor differ, and so few that archives of them are small.
@@ -50,9 +50,9 @@ func Tensor(t tensorfile.Tensor) tensorfile.Tensor {
 // Small says whether a tensor of n elements stays as it is.
 func Small(d scalar.DType, n int) bool {
 	if d.IsFloat() || d.IsComplex() {
-		return n <= smallFloats
+		return n <= SmallFloats
 	}
-	return n <= smallOthers
+	return n <= SmallOthers
 }
 
 // drawn is the type that elements are drawn as: codes that are no numbers are bytes.

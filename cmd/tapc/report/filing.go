@@ -34,6 +34,8 @@ type packed struct{ name, what string }
 const (
 	asItIs  = "as it is"
 	replace = "weights replaced by random numbers"
+	// replaceNumbers is replace for a file that is no graph's data.
+	replaceNumbers = "numbers replaced by random ones"
 )
 
 // graph packs an argument: a graph with the data that it names, another file, or a word that stays.
@@ -147,7 +149,7 @@ func (f *filing) file(path string) (string, error) {
 	name := fmt.Sprintf("files/%d-%s", f.files, f.job.hide.text(filepath.Base(path)))
 	f.placed[path] = name
 	if slices.Contains([]string{".npy", ".npz", ".safetensors", ".pb"}, filepath.Ext(path)) {
-		what := map[bool]string{true: asItIs, false: "numbers replaced by random ones"}[f.job.Keep]
+		what := map[bool]string{true: asItIs, false: replaceNumbers}[f.job.Keep]
 		if err := f.put(name, what, func(to string) error { return f.tensors(path, to, nil) }); err == nil {
 			return name, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tensortapestry.org/tapc/cmd/tapc/masked"
 	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/internal/shellwords"
 )
@@ -37,6 +38,9 @@ func (j *Job) page(ctx context.Context, f *filing, m *Made, args []string) strin
 	b.WriteString("## What is packed\n\n| file | how |\n|---|---|\n")
 	for _, p := range f.packed {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", p.name, p.what)
+	}
+	if slices.ContainsFunc(f.packed, func(p packed) bool { return p.what == replace || p.what == replaceNumbers }) {
+		fmt.Fprintf(&b, "\nOf what is replaced, tensors of up to %d floats or %d other numbers are as they were.\n", masked.SmallFloats, masked.SmallOthers)
 	}
 	for _, x := range f.left {
 		fmt.Fprintf(&b, "\nNot packed: %s.\n", x)
