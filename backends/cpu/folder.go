@@ -142,13 +142,17 @@ $(NAME): $(objects) $(library) $(rest)
 lib$(NAME).so: $(objects) $(library)
 	$(CC) $(LDFLAGS) -shared -Wl,-Bsymbolic -o $@ $^ -pthread -lm
 
-%%.o: %%.c %s
+%%.o: %%.c made-by %s
 	$(CC) $(CFLAGS) $(FLAGS) -c -o $@ $<
 
-clean:
-	rm -f $(NAME) lib$(NAME).so $(objects) $(library) $(rest)
+# Objects are made again by another compiler, or with other flags.
+made-by: FORCE
+	@echo '$(CC) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS)' > $@
 
-.PHONY: all clean
+clean:
+	rm -f $(NAME) lib$(NAME).so *.o made-by
+
+.PHONY: all clean FORCE
 `, objectsOf(rt.Sources(false)), objectsOf(without(rt.Sources(true), rt.Sources(false))), strings.Join(headers, " "))
 	if m.constants {
 		b.WriteString("\nconstants.o: constants.bin\n")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/internal/testkit"
@@ -45,6 +46,12 @@ func TestFolder(t *testing.T) {
 		}
 		t.Run(cc, func(t *testing.T) {
 			folder := build(t, testkit.Program(t, testkit.Compilers, cc), nil)
+			if again := do(t, folder, nil, gnuMake, "CC="+cc, "CFLAGS=-O0 -Wall -Wextra -Werror"); strings.Contains(again, "-c -o") {
+				t.Errorf("it is compiled again:\n%s", again)
+			}
+			if other := do(t, folder, nil, gnuMake, "CC="+cc, "CFLAGS=-O1", "main.o"); !strings.Contains(other, "-c -o main.o") {
+				t.Errorf("with other flags it is not compiled again:\n%s", other)
+			}
 			m := opened(t, filepath.Join(folder, "libintegers.so"), library.Options{})
 			x, y := m.Inputs()[0].Make().([]int32), m.MakeOutputs()
 			x[0] = 2
