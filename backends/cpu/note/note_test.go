@@ -18,7 +18,7 @@ import (
 var samples = []string{"{\"a\": \"ä\\n\"}\n", "{\"b\": 1}", "{\"b\": 12345678}\n", "{\"long\": \"" + strings.Repeat("x", 1000) + "\"}"}
 
 // compiled gives an object file with a note, by a compiler and flags.
-func compiled(t *testing.T, cc, dir, text string, flags ...string) string {
+func compiled(t testing.TB, cc, dir, text string, flags ...string) string {
 	t.Helper()
 	source, object := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.o")
 	code := "typedef unsigned uint32_t;\n" + C(text) + "const char *describe(void) { return program_description; }\n"
@@ -29,14 +29,14 @@ func compiled(t *testing.T, cc, dir, text string, flags ...string) string {
 	return object
 }
 
-func run(t *testing.T, command string, args ...string) {
+func run(t testing.TB, command string, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(command, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", command, args, err, out)
 	}
 }
 
-func read(t *testing.T, path string) ([]byte, *File, error) {
+func read(t testing.TB, path string) ([]byte, *File, error) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -158,4 +158,29 @@ func TestRefused(t *testing.T) {
 			t.Errorf("expected %q, found %v", want, err)
 		}
 	}
+}
+
+// FuzzRead: any bytes are read as a file with notes, or refused; what is read of a note is a part of the file.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("\x7fELF"))
+	f.Add([]byte("!<arch>\n" + strings.Repeat(" ", 48) + "12        `\n\x7fELFabcdefgh"))
+	f.Add([]byte{0xcf, 0xfa, 0xed, 0xfe})
+	if cc, err := exec.LookPath("cc"); err == nil {
+		data, _, err := read(f, compiled(f, cc, f.TempDir(), samples[0]))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Read(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		for _, text := range file.Texts {
+			if !bytes.Contains(data, []byte(text)) {
+				t.Errorf("%q is not in the file", text)
+			}
+		}
+	})
 }

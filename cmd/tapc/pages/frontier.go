@@ -81,6 +81,11 @@ func Frontier(path string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readFrontier(path, data)
+}
+
+// readFrontier reads the text of a frontier file.
+func readFrontier(path string, data []byte) (json.RawMessage, error) {
 	var f frontier
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, diag.Errorf("TAP2981", "view", diag.Location{File: path}, "this is not a frontier: %v", err)

@@ -65,6 +65,11 @@ func (r *Result) resume(path string) error {
 	if err != nil {
 		return err
 	}
+	return r.resumeFrom(path, data, r.Space.Genes())
+}
+
+// resumeFrom reads the text of a frontier file, for a space of some genes.
+func (r *Result) resumeFrom(path string, data []byte, genes []int) (err error) {
 	var f struct {
 		file
 		State *state `json:"state"`
@@ -82,7 +87,7 @@ func (r *Result) resume(path string) error {
 		return refuse("graph, machine, number of devices, set of permissions or space", r.digest, f.Digest)
 	}
 	for i, p := range f.Points {
-		if err := r.trial(path, fmt.Sprintf("/points/%d/trial", i), p.Trial); err != nil {
+		if err := checkTrial(path, fmt.Sprintf("/points/%d/trial", i), p.Trial, genes); err != nil {
 			return err
 		}
 		r.from.points = append(r.from.points, search.Point{Trial: p.Trial, From: p.From, Round: p.Round})
@@ -95,13 +100,12 @@ func (r *Result) resume(path string) error {
 		r.from.rounds = f.Rounds
 		return nil
 	}
-	r.from.memory, err = r.memory(path, &f.file, f.State)
+	r.from.memory, err = memoryOf(path, &f.file, f.State, genes)
 	return err
 }
 
-// trial refuses what is no trial of the space.
-func (r *Result) trial(path, pointer string, t search.Trial) error {
-	genes := r.Space.Genes()
+// checkTrial refuses what is no trial of a space of some genes.
+func checkTrial(path, pointer string, t search.Trial, genes []int) error {
 	bad := len(t) != len(genes)
 	for k := 0; !bad && k < len(t); k++ {
 		bad = int(t[k]) >= genes[k]
@@ -113,8 +117,8 @@ func (r *Result) trial(path, pointer string, t search.Trial) error {
 	return nil
 }
 
-// memory reads what a search goes on with.
-func (r *Result) memory(path string, f *file, s *state) (*search.Memory, error) {
+// memoryOf reads what a search goes on with.
+func memoryOf(path string, f *file, s *state, genes []int) (*search.Memory, error) {
 	bad := func(pointer, what, want, found string) error {
 		return diag.Errorf("TAP2906", "plan", diag.Location{File: path, Pointer: pointer}, "%s", what).Want(want, found)
 	}
@@ -147,7 +151,7 @@ func (r *Result) memory(path string, f *file, s *state) (*search.Memory, error) 
 		m.Rates = append(m.Rates, rate)
 	}
 	for i, p := range s.Parents {
-		if err := r.trial(path, fmt.Sprintf("/state/parents/%d/trial", i), p.Trial); err != nil {
+		if err := checkTrial(path, fmt.Sprintf("/state/parents/%d/trial", i), p.Trial, genes); err != nil {
 			return nil, err
 		}
 		m.Parents = append(m.Parents, search.Point{Trial: p.Trial, From: p.From, Round: p.Round})

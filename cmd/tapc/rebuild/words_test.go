@@ -58,3 +58,27 @@ func TestWords(t *testing.T) {
 	bad(&cabi.Made{Command: []string{"plugin", "m.tap"}, Inputs: []backends.Input{{Name: "m.tap"}}}, "not one of build")
 	bad(&cabi.Made{Command: []string{"build"}}, "not one of build")
 }
+
+// FuzzWords: the command of any record that is taken builds, and starts no program that the user did not name.
+func FuzzWords(f *testing.F) {
+	for _, s := range []string{"--cpu=portable", "--cc=evil", "--weights=file\n--output=x", "--rules=../x.map", "--plugin=p", "-o", "--", "--output=", "--passes=simplify{rules=/x}"} {
+		f.Add("m.tap", s)
+	}
+	f.Fuzz(func(t *testing.T, model, flags string) {
+		m := &cabi.Made{Command: append([]string{"build", model}, strings.Split(flags, "\n")...), Inputs: []backends.Input{{Name: model}}, Output: "exe"}
+		words, beside, err := (&Job{Program: "p"}).words(m)
+		if err != nil {
+			return
+		}
+		if words[0] != "build" || words[len(words)-1] != model || strings.HasPrefix(model, "-") || strings.ContainsAny(beside, "/") {
+			t.Errorf("%q, beside %q", words, beside)
+		}
+		for _, w := range words[1 : len(words)-1] {
+			for _, bad := range []string{"--cc", "--plugin", "--backend", "--output", "--dump-dir", "--trace"} {
+				if name, _, _ := strings.Cut(w, "="); name == bad {
+					t.Errorf("%q", words)
+				}
+			}
+		}
+	})
+}

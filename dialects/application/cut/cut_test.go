@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func box(t *testing.T, text string) zspace.Range {
+func box(t testing.TB, text string) zspace.Range {
 	t.Helper()
 	r, err := zspace.ParseRange(text)
 	if err != nil {
