@@ -46,6 +46,10 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler)
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # clients that connect at the same time; with the default, 5, some are turned away
+
+
+server = Server(("127.0.0.1", int(sys.argv[2])), Handler)
 print(f"listening on 127.0.0.1:{server.server_port}", flush=True)
 server.serve_forever()
