@@ -69,10 +69,7 @@ func (b *bisection) search(ctx context.Context, bad int) error {
 		}
 	}
 	b.flags.app.printf("rewrite %d of %d: %v (%d runs)\n--fuel=%d is good, --fuel=%d is bad\n", bad, most, found.Last, b.judge.runs, good, bad)
-	b.flags.app.printf("%s\n", b.blame(found.Last))
-	if said := guide.Said("with it, the command says:", b.said); said != "" {
-		b.flags.app.printf("%s\n", said)
-	}
+	b.flags.app.printf("%s%s\n", b.blame(found.Last), guide.Said("\nwith it, the command says:", b.said))
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (j *Job) words(m *cabi.Made) (words []string, beside string, err error) {
 		case !strings.HasPrefix(word, "--"):
 			return nil, "", j.damaged("%q is no flag", word)
 		case name == "output":
-			if value == "" || value != filepath.Base(value) || value == ".." {
+			if value == "" || value != filepath.Base(value) || slices.Contains([]string{".", "..", "/"}, value) {
 				return nil, "", j.damaged("%q is no name of a program", value)
 			}
 			beside = value

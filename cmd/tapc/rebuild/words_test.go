@@ -46,6 +46,8 @@ func TestWords(t *testing.T) {
 	bad(made("-o"), `"-o" is no flag`)
 	bad(made("--output=../x"), "no name of a program")
 	bad(made("--output=.."), "no name of a program")
+	bad(made("--output=."), "no name of a program")
+	bad(made("--output=/"), "no name of a program")
 	bad(made("--trace=/tmp/x"), "--trace is no flag that records have")
 	bad(made("--dump-dir=x"), "--dump-dir is no flag")
 	bad(made("--no-such-flag"), "--no-such-flag is no flag")
