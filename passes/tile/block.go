@@ -61,7 +61,11 @@ func (t Target) stages(k *schedule.Kernel, c *nest.BackToBack, rows int64) []sch
 	for i, x := range []*nest.Contraction{c.First, c.Last} {
 		from := t.StagePacking(x)
 		p := t.plan(x, from)
-		p.rows, p.tile.Rows, p.cols = rows, divisor(rows, p.tile.Rows), roundUp(x.Col.Extent, p.tile.Vectors*p.lanes)
+		p.rows, p.tile.Rows = rows, divisor(rows, p.tile.Rows)
+		right := p.rightPack(x)
+		if right != PerMacroTile { // a task packs the columns of a macro-tile just before it multiplies them
+			p.cols = roundUp(x.Col.Extent, p.tile.Vectors*p.lanes)
+		}
 		if len(x.Reduction) > 0 && i == 0 { // the sums of a line are not held unfinished
 			p.fold = x.InnerReduction()
 		}
@@ -70,7 +74,7 @@ func (t Target) stages(k *schedule.Kernel, c *nest.BackToBack, rows int64) []sch
 			middle.Threads = false
 			out = append(out, middle)
 		}
-		s := p.stage(c.Stages[2*i], x, from.Right)
+		s := p.stage(c.Stages[2*i], x, right)
 		s.Threads = i == 0 && shared(k, c)
 		out = append(out, s)
 	}

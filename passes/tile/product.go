@@ -133,6 +133,7 @@ func (t Target) loadCycles(v, length int64) int64 {
 const (
 	firstCache  = 32 << 10 // bytes of columns that the first cache keeps
 	pageBytes   = 4 << 10  // apart, bytes share a set of the first cache
+	busySums    = 4        // vectors of sums at work, from which more gain little where columns are transposed
 	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
 )
 
@@ -252,7 +253,7 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 		return c.Col.Extent
 	}
 	if right == UpFront && transposedOnce(c) {
-		return PanelBytes / size
+		return PanelBytes / size * transposedPanels(c)
 	}
 	fold := nest.ManyPoints(c.Reduction)
 	if len(c.Reduction) == 1 {
@@ -266,6 +267,12 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 // read back soon, while they are in the first cache, if a macro-tile is one of them, and few columns far apart are read side by side.
 func transposedOnce(c *nest.Contraction) bool {
 	return c.Row.Extent <= transposeRows && len(c.Reduction) == 1 && c.Reduction[0].Step(c.Views[c.Right]) == 1 && c.Col.Step(c.Views[c.Right]) > 1
+}
+
+// transposedPanels is how many panels a macro-tile has of columns that are transposed: as many as sums of its rows take to keep a core busy, which adds to each again
+// after four cycles, if they stay in the first cache until they are read back.
+func transposedPanels(c *nest.Contraction) int64 {
+	return max(1, min(busySums/max(1, c.Row.Extent), firstCache/2/(PanelBytes*max(1, c.InnerReduction()))))
 }
 
 // cutFold cuts a long reduction. A right operand that is read once unpacked is read in order: some rows of it at once.

@@ -79,10 +79,10 @@ func ReadStage(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedul
 	d, err := Read(t, k, &block, s)
 	switch {
 	case err != nil:
-	case d.Packing.Left != tile.Unpacked || d.Packing.Right == tile.PerMacroTile:
-		err = fmt.Errorf("a factor is packed by each task: in contractions back to back the left one stays where it is")
-	case d.Cols < c.Col.Extent:
-		err = fmt.Errorf("a task has %d of %d columns: expected all, in contractions back to back", d.Cols, c.Col.Extent)
+	case d.Packing.Left != tile.Unpacked:
+		err = fmt.Errorf("the left factor is packed: in contractions back to back it stays where it is")
+	case d.Cols < c.Col.Extent && d.Packing.Right != tile.PerMacroTile:
+		err = fmt.Errorf("a macro-tile has %d of %d columns: expected all, in contractions back to back whose tasks do not pack them", d.Cols, c.Col.Extent)
 	case d.ColumnsLast || d.Prefetch != schedule.PrefetchNothing || d.Groups > 0:
 		err = fmt.Errorf("tasks have no columns or parts of k of their own, and nothing is prefetched, in contractions back to back")
 	case d.Rounds.Right > 0 && d.Rounds.Right < New(t, k, c, d).PanelsOf(c.Col.Extent):

@@ -25,9 +25,18 @@ func (s Stage) PackRight(group *tree.Index, count int64) tree.Stmt {
 	return s.packing(count)
 }
 
-// Multiply makes what a task does with its rows, at a place of the batch, with the panels of a group from the first of a round on.
+// Multiply makes what a task does with its rows, at a place of the batch, with the panels of a group from the first of a round on: macro-tile by macro-tile of its columns.
 func (s Stage) Multiply(batch []*tree.Index, group *tree.Index, rows tree.Span) []tree.Stmt {
 	s.First = rows.From
-	t := &task{Task: &macrotile.Task{Blocking: s.Blocking, Driver: s.Driver, Batch: batch, Group: group, I: rows, J: tree.All(s.C.Col.Extent)}, d: s.driver}
-	return t.multiply(tree.Const(0), tree.Const(s.C.InnerReduction()))
+	multiply := func(cols tree.Span) []tree.Stmt {
+		t := &task{Task: &macrotile.Task{Blocking: s.Blocking, Driver: s.Driver, Batch: batch, Group: group, I: rows, J: cols}, d: s.driver}
+		return t.multiply(tree.Const(0), tree.Const(s.C.InnerReduction()))
+	}
+	n := s.Cut.Cols
+	if n >= s.C.Col.Extent {
+		return multiply(tree.All(s.C.Col.Extent))
+	}
+	return []tree.Stmt{s.Loop(tree.Serial, "j", tree.Const(0), tree.Const(s.C.Col.Extent), n, func(j *tree.Index) (body []tree.Stmt) {
+		return append(body, multiply(tree.Between(j, s.Let(&body, "j1", j.Plus(n).Min(tree.Const(s.C.Col.Extent)))))...)
+	})}
 }
