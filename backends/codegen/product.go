@@ -19,6 +19,8 @@ func newProduct(n *tree.Names, k *schedule.Kernel, c *nest.Contraction) (*produc
 	switch {
 	case c.Window != nil || c.Padded != nil:
 		return nil, fmt.Errorf("an operand is read through a window or with a border of zeros")
+	case c.Computed != nil:
+		return nil, fmt.Errorf("a factor is computed")
 	case len(c.Reduction) > 1:
 		return nil, fmt.Errorf("%d dimensions are reduced, and at most one can be", len(c.Reduction))
 	}

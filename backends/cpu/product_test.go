@@ -47,6 +47,42 @@ func TestProducts(t *testing.T) {
 	executeForms(t, forms, testkit.Turns(t, 3))
 }
 
+// TestComputedFactors multiplies with packed weights, which are unpacked on the way into panels, of sizes at which these are of a piece, of parts of its reduction, or
+// shared; fewer rows have no panels.
+func TestComputedFactors(t *testing.T) {
+	var forms []formCase
+	for _, c := range []struct {
+		name                    string
+		batch, m, n, b, h, bits int
+		zero                    bool
+		has, hasNot             string
+	}{
+		{"panels of a piece", 1, 30, 70, 3, 8, 4, false, "unroll 2", "- f * "},
+		{"zero points, two bits", 1, 24, 37, 2, 5, 2, true, "unroll 4", "- f * "},
+		{"bytes, block by block", 1, 30, 700, 25, 33, 8, true, "- f * ", "unroll 2"},
+		{"batch", 3, 24, 50, 2, 8, 4, true, "_panel(", "- f * "},
+		{"shared by pieces of rows", 1, 700, 20, 10, 16, 4, false, "_pack(", "- f * "},
+		{"few rows", 1, 23, 70, 3, 8, 4, false, "", "_panel("},
+	} {
+		batch := ""
+		if c.batch > 1 {
+			batch = fmt.Sprintf("0:%d, ", c.batch)
+		}
+		g := fmt.Sprintf("%%x = tensor float32 [%s0:%d, 0:%d]\n%%w = tensor uint8 [%s0:%d, 0:%d, 0:%d]\n%%s = tensor float32 [%s0:%d, 0:%d]\n%%z = tensor float32 [%s0:%d, 0:%d]\n%%y = tensor float32 [%s0:%d, 0:%d]\n",
+			batch, c.m, c.b*c.h*8/c.bits, batch, c.n, c.b, c.h, batch, c.n, c.b, batch, c.n, c.b, batch, c.m, c.n)
+		zero := ""
+		if c.zero {
+			zero = ", zero: %z"
+		}
+		g += fmt.Sprintf("operation op:matmul_packed {bits: %d} (X: %%x, W: %%w, scale: %%s%s) -> (Y: %%y)\n", c.bits, zero)
+		if !c.zero {
+			g = strings.Replace(g, "%z = tensor", "%unused = tensor", 1)
+		}
+		forms = append(forms, formCase{c.name, g, c.has, c.hasNot})
+	}
+	executeForms(t, forms, testkit.Turns(t, 3))
+}
+
 // products is a product of batches of matrices, of two whose right one is stored by columns, or of batches whose left ones are.
 func products(batch, m, k, n int, turned bool) string {
 	if turned && batch > 1 {

@@ -28,7 +28,7 @@ const (
 func Candidates(a *nest.Analysis) []schedule.Config {
 	var out []schedule.Config
 	add := func(stages ...schedule.Stage) { out = append(out, schedule.Config{Target: Target, Stages: stages}) }
-	if c, ok := nest.Of[*nest.Contraction](a.Forms); ok {
+	if c, ok := nest.Of[*nest.Contraction](a.Forms); ok && c.Computed == nil {
 		for _, t := range contractionTiles {
 			add(contraction(a.Kernel, c, t, true))
 		}

@@ -122,7 +122,7 @@ func (x *pricing) compute() ([]step, error) {
 // are elsewhere. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none.
 func (x *pricing) waits() float64 {
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	if !ok || !x.kind.Has(schedule.Thread) || x.algorithm() != schedule.Contraction || c.Window != nil || c.RightConstant || c.Row.Extent == 1 || x.more(c) == 0 ||
+	if !ok || !x.kind.Has(schedule.Thread) || x.algorithm() != schedule.Contraction || c.Window != nil || c.Constant.Right || c.Row.Extent == 1 || x.more(c) == 0 ||
 		slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == x.analysis.Kernel.Operands[c.Right].Name }) {
 		return 0
 	}

@@ -76,7 +76,7 @@ func (l *linker) grow() bool {
 
 // blocked says whether each element of the right operand of a product is used so often, or is placed so that it is copied in order first, that blocks of lines pay.
 func blocked(c *nest.Contraction) bool {
-	return c.RightConstant || c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1 || c.Uses() >= nest.ManyUses
+	return c.Constant.Right || c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1 || c.Uses() >= nest.ManyUses
 }
 
 // lineOperands gives the operands that the local values are made of.

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	factor "tensortapestry.org/tapc/dialects/schedule/nest/computed"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -76,7 +77,7 @@ func (c *computed) along(r use) int {
 	forms := nest.Classify(r.Kernel, c.buffers).Allowed(r.Allow)
 	loop := lane(r.Kernel, c.buffers)
 	if p, ok := nest.Of[*nest.Contraction](forms); ok {
-		if len(p.Col.Loops) != 1 || &r.Operands[p.Right] != r.Operand {
+		if len(p.Col.Loops) != 1 || !ofRight(p, r) {
 			return -1
 		}
 		loop = p.Col.Loops[0]
@@ -87,6 +88,16 @@ func (c *computed) along(r use) int {
 		return -1
 	}
 	return only(r.Kernel, r.Operand, loop)
+}
+
+// ofRight says whether an operand is the right factor of a contraction, or what that is computed of.
+func ofRight(c *nest.Contraction, r use) bool {
+	for i := range r.Operands {
+		if &r.Operands[i] == r.Operand {
+			return i == c.Right || factor.Reads(c.Computed, i)
+		}
+	}
+	return false
 }
 
 // ofConstants says whether a buffer may have a dimension innermost since what its one writer reads along that is a constant, or a buffer

@@ -45,9 +45,10 @@ func (c *chooser) constants() int {
 	return changed
 }
 
-// ordersFactors says whether a kernel is a contraction, whose factors are put in an order of their own.
+// ordersFactors says whether a kernel is a contraction whose factors are put in an order of their own: all but those that are computed, of vectors of columns.
 func ordersFactors(forms nest.Forms) bool {
-	_, product := nest.Of[*nest.Contraction](forms)
+	c, product := nest.Of[*nest.Contraction](forms)
+	product = product && c.Computed == nil
 	_, narrow := nest.Of[*nest.LowPrecision](forms)
 	return product || narrow
 }

@@ -124,6 +124,9 @@ func copies(c *nest.Contraction) string {
 	if c.Window != nil {
 		out += " (right from windows)"
 	}
+	if c.Computed != nil {
+		out += " (right computed)"
+	}
 	if c.Transposed {
 		out += " (accumulators transposed)"
 	}

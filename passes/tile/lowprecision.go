@@ -20,7 +20,7 @@ const (
 // program is built.
 func roundingPays(_ *schedule.Kernel, forms nest.Forms) bool {
 	n, ok := nest.Of[*nest.LowPrecision](forms)
-	return ok && n.Rounds() && n.C.Col.Extent >= minNarrow && n.Length() >= minNarrow && (n.C.RightConstant || n.C.Uses() >= nest.ManyUses)
+	return ok && n.Rounds() && n.C.Col.Extent >= minNarrow && n.Length() >= minNarrow && (n.C.Constant.Right || n.C.Uses() >= nest.ManyUses)
 }
 
 // lowPrecisionTile is the register tile of sums: as many rows as there are registers for beside the columns of some panels. Groups of two

@@ -43,9 +43,9 @@ func (t Target) StagePacking(c *nest.Contraction) Packing {
 // packRight chooses whether a right operand is packed: one whose columns are neighbours where each element is used more often than some number.
 func packRight(c *nest.Contraction, uses int64) Pack {
 	switch {
-	case c.RightConstant:
+	case c.Constant.Right:
 		return Prepacked
-	case c.Window == nil && c.Col.Step(c.Views[c.Right]) == 1 && c.Uses() <= uses:
+	case c.Window == nil && c.Computed == nil && c.Col.Step(c.Views[c.Right]) == 1 && c.Uses() <= uses:
 		return Unpacked
 	}
 	return UpFront
@@ -76,7 +76,7 @@ func (t Target) copyUses(c *nest.Contraction) int64 {
 // packLeft chooses whether all of a left operand is packed.
 func packLeft(c *nest.Contraction) Pack {
 	switch {
-	case c.LeftConstant:
+	case c.Constant.Left:
 		return Prepacked
 	case c.Padded == nil && strided(c):
 		return UpFront

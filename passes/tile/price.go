@@ -124,6 +124,8 @@ func (t Target) notRight(c *nest.Contraction, pack Pack) error {
 	switch {
 	case pack == Unpacked && c.Window != nil:
 		return fmt.Errorf("windows overlap, and are gathered into panels")
+	case pack == Unpacked && c.Computed != nil:
+		return fmt.Errorf("it is computed, panel by panel")
 	case pack == Unpacked && c.Col.Step(c.Views[c.Right]) != 1:
 		return fmt.Errorf("columns are not neighbours")
 	}

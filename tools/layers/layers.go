@@ -58,6 +58,7 @@ var Table = []Rule{
 	{"dialects/schedule", 3, 3},
 	{"dialects/schedule/nest/scan", 3, 4},
 	{"dialects/schedule/nest/part", 3, 4},
+	{"dialects/schedule/nest/computed", 3, 4},
 	{"dialects/schedule/affine", 3, 4},
 	{"dialects/schedule/cost", 3, 4},
 	{"dialects/schedule/moves", 3, 4},

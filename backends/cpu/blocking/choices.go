@@ -162,7 +162,7 @@ func rowsFirst(b *Blocking) bool {
 func checkPrefetch(b *Blocking, p schedule.Prefetch) error {
 	panels := (b.Pack.Right == tile.Prepacked || b.Pack.Right == tile.UpFront) && b.Cut.TileCols%b.Panel == 0
 	possible := map[schedule.Prefetch]bool{schedule.PrefetchRows: b.LeftWidth() == 0, schedule.PrefetchColumns: panels, schedule.PrefetchStrip: panels,
-		schedule.PrefetchMacroTile: b.Pack.Right == tile.PerMacroTile && !b.Blockwise()}[p]
+		schedule.PrefetchMacroTile: b.Pack.Right == tile.PerMacroTile && !b.Blockwise() && b.C.Computed == nil}[p]
 	return firstFault(
 		fault{len(b.C.Reduction) != 1 || b.C.Window != nil || b.C.Padded != nil || b.Cut.Groups > 0, "%s cannot be prefetched where a task has windows, a part of k, or several reduced dimensions", []any{p}},
 		fault{!possible, "%s cannot be prefetched: rows are, that are not packed; columns and strips of packed panels; and macro-tiles whose tasks pack all of their columns", []any{p}})

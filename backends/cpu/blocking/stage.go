@@ -154,9 +154,9 @@ func (d *Decided) readRounds(k *schedule.Kernel, n *nest.LowPrecision, s *schedu
 		case p.Scope != schedule.DeviceScope || p.Depth != 1 || p.Panels == 0 || p.Panels*lowPanel%lowCols != 0:
 			return fmt.Errorf("%s is packed into %s memory with room for %d, %d panels at once: expected nothing about operands but that they are packed into device memory in rounds of a multiple of %d panels",
 				p.Operand, p.Scope, p.Depth, p.Panels, lowCols/lowPanel)
-		case p.Operand == k.Operands[n.C.Left].Name && !n.Unpacked && !n.C.LeftConstant:
+		case p.Operand == k.Operands[n.C.Left].Name && !n.Unpacked && !n.C.Constant.Left:
 			d.Rounds.Left = p.Panels
-		case p.Operand == k.Operands[n.C.Right].Name && !n.C.RightConstant:
+		case p.Operand == k.Operands[n.C.Right].Name && !n.C.Constant.Right:
 			d.Rounds.Right = p.Panels
 		default:
 			return fmt.Errorf("%s is packed in rounds, which is no factor of the product that is packed when it runs", p.Operand)
@@ -305,7 +305,7 @@ func packOf(scope schedule.Scope) (tile.Pack, bool) {
 
 // checkPacking says why the operands of a contraction cannot be packed so.
 func (d *Decided) checkPacking(lanes int64, c *nest.Contraction) error {
-	if (d.Packing.Left == tile.Prepacked) != c.LeftConstant || (d.Packing.Right == tile.Prepacked) != c.RightConstant {
+	if (d.Packing.Left == tile.Prepacked) != c.Constant.Left || (d.Packing.Right == tile.Prepacked) != c.Constant.Right {
 		return fmt.Errorf("constant factors, and no others, are packed into constant memory")
 	}
 	return firstFault(
@@ -313,7 +313,7 @@ func (d *Decided) checkPacking(lanes int64, c *nest.Contraction) error {
 		fault{d.Packing.Left != tile.Unpacked && d.Packing.Left != tile.Prepacked && (c.Padded != nil || len(c.Reduction) == 0), "the left factor has zeros around or nothing is reduced: it is not packed", nil},
 		fault{d.Packing.Left == tile.PerMacroTile && (d.TileRows > lanes || len(c.Reduction) != 1 || c.Window != nil || d.Packing.Right == tile.Unpacked || c.Reduction[0].Step(c.Views[c.Left]) != 1),
 			"tasks pack the left factor for themselves where it is read in order along one dimension, in register tiles of up to %d rows, beside a packed right one", []any{lanes}},
-		fault{d.Packing.Right == tile.Unpacked && (c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1), "the right factor has windows or its columns are no neighbours: it has to be packed", nil},
+		fault{d.Packing.Right == tile.Unpacked && (c.Window != nil || c.Computed != nil || c.Col.Step(c.Views[c.Right]) != 1), "the right factor has windows, is computed, or its columns are no neighbours: it has to be packed", nil},
 		fault{d.Packing.Right == tile.PerMacroTile && !d.ownPanels(c), "several tasks read the same columns of the right factor, or a part of a panel: expected device memory", nil})
 }
 

@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/nest/computed"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -54,13 +55,18 @@ func (d *Driver) Rounds(name string, extent, step int64, body func(first *tree.I
 	return out
 }
 
-// dims are the dimensions of an operand: of the batch, of rows, of columns and of the reduction. A window moves along each loop by itself.
+// apart says whether an operand moves along each loop of columns and reduction by itself, as a window does, and what a factor is computed of.
+func (d *Driver) apart(i int) bool {
+	return d.C.Window != nil && i == d.C.Right || computed.Reads(d.C.Computed, i)
+}
+
+// dims are the dimensions of an operand: of the batch, of rows, of columns and of the reduction.
 func (d *Driver) dims(i int) (out []nest.Dim) {
 	for _, a := range d.Batch {
 		out = append(out, a.Dim)
 	}
 	col, reduction := []nest.Dim{d.C.Col}, d.C.Reduction
-	if d.C.Window != nil && i == d.C.Right {
+	if d.apart(i) {
 		col, reduction = d.loops(col), d.loops(reduction)
 	}
 	return slices.Concat(out, []nest.Dim{d.C.Row}, col, reduction)
@@ -164,7 +170,7 @@ func (d *Driver) Of(i int, batch []*tree.Index, rows, cols tree.Span, reduction 
 		spans = append(spans, tree.Only(x))
 	}
 	spans = append(spans, rows)
-	if d.C.Window != nil && i == d.C.Right {
+	if d.apart(i) {
 		for _, x := range m.Dims[len(spans):] {
 			spans = append(spans, tree.All(x.End))
 		}

@@ -95,6 +95,8 @@ func (p *Product) Functions() {
 	case p.Pack.Right != tile.UpFront && p.Pack.Right != tile.PerMacroTile:
 	case p.C.Window != nil:
 		windowFunction(p)
+	case p.C.Computed != nil:
+		computedFunction(p)
 	default:
 		p.packColumns()
 	}

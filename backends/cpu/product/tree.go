@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule/nest/computed"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -157,5 +158,11 @@ func (d *driver) panel(batch []*tree.Index, j, from, to *tree.Index, panel tree.
 		args, reduction = append(args, tree.Number(from), tree.Number(to)), d.Run(from, to)
 	}
 	cols := tree.Between(j, j.Plus(d.Panel).Min(tree.Const(d.C.Col.Extent)))
-	return d.Call("panel", []tree.Box{panel}, []tree.Box{d.Of(d.C.Right, batch, tree.Span{}, cols, reduction)}, append(args, panel.Address())...)
+	reads := []tree.Box{d.Of(d.C.Right, batch, tree.Span{}, cols, reduction)}
+	for i := range d.Operands {
+		if i != d.C.Right && computed.Reads(d.C.Computed, i) {
+			reads = append(reads, d.Of(i, batch, tree.Span{}, cols, reduction))
+		}
+	}
+	return d.Call("panel", []tree.Box{panel}, reads, append(args, panel.Address())...)
 }

@@ -340,7 +340,7 @@ func (c *BackToBack) product(k *schedule.Kernel) (*Contraction, bool) {
 	if !ok || left.Op != scalar.Load || right.Op != scalar.Load || !x.roles(k, k.Statements[x.Statement].Over, left.Ref, right.Ref) {
 		return nil, false
 	}
-	if x.findConstants(k, c.parts); x.LeftConstant {
+	if x.findConstants(k, c.parts); x.Constant.Left {
 		return nil, false
 	}
 	for i := range k.Operands {

@@ -31,6 +31,18 @@ operation op:matmul (X: %x, Y: %w) -> (Z: %y)`, "64x1", "low-precision contracti
 %w = tensor float64 [0:32, 0:64]
 %y = tensor float64 [0:64, 0:64]
 operation op:matmul (X: %x, Y: %w) -> (Z: %y)`, "64x64", "contraction, rows"},
+	{"product of packed weights", `
+%x = tensor float32 [0:32, 0:64]
+%w = tensor uint8 [0:40, 0:4, 0:8]
+%s = tensor float32 [0:40, 0:4]
+%y = tensor float32 [0:32, 0:40]
+operation op:matmul_packed {bits: 4} (X: %x, W: %w, scale: %s) -> (Y: %y)`, "32x4", "contraction, rows"},
+	{"product of packed weights, few rows", `
+%x = tensor float32 [0:23, 0:64]
+%w = tensor uint8 [0:40, 0:4, 0:8]
+%s = tensor float32 [0:40, 0:4]
+%y = tensor float32 [0:23, 0:40]
+operation op:matmul_packed {bits: 4} (X: %x, W: %w, scale: %s) -> (Y: %y)`, "1x4", "rows"},
 	{"convolution", `
 %x = tensor float32 [0:1, 0:16, 0:20, 0:20]
 %w = tensor float32 [0:32, 0:16, 0:3, 0:3]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest/computed"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -32,11 +33,15 @@ type Contraction struct {
 
 // Factors is what is known of the factors of a contraction, besides their views.
 type Factors struct {
-	Padded        *Padded // the left operand's copy with zeros around, or nil
-	Window        *Window // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
-	LeftConstant  bool    // the left operand is a constant that is read as it is, with nothing around it
-	RightConstant bool    // the right one is, and no window moves over it: its elements may be put in the order of the reduction
+	Padded   *Padded      // the left operand's copy with zeros around, or nil
+	Computed *scalar.Expr // the right factor, if it is computed of the right operand and others; nil if it is that operand
+	Window   *Window      // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
+	Constant Constants
 }
+
+// Constants says which factors are constants: the left one, if it is read as it is, with nothing around it, and the right one, if no window moves over it and it is not computed, so that its
+// elements may be put in the order of the reduction.
+type Constants struct{ Left, Right bool }
 
 // Dim is one or more loops that run as one, because every operand steps through them evenly: the outermost first.
 type Dim struct {
@@ -117,12 +122,33 @@ func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer,
 	}
 	c.Views = Views(k, buffers)
 	c.stepLike(k)
-	if !c.factors(k, buffers, k.Statements[c.Statement].Over, left, right) {
-		return nil, false
+	free, plain := k.Statements[c.Statement].Over, *c
+	if !c.factors(k, buffers, free, left, right) {
+		if *c = plain; !findComputed(c, k, free) {
+			return nil, false
+		}
 	}
 	c.findConstants(k, buffers)
 	c.foldWindows(k, buffers)
 	return c, true
+}
+
+// findComputed finds a contraction whose right factor is computed.
+func findComputed(c *Contraction, k *schedule.Kernel, free []int64) bool {
+	steps := func(operand, loop int) int64 {
+		if whole.Single(k.Loops[loop]) {
+			return 0
+		}
+		return c.Views[operand].Steps[loop]
+	}
+	factor, left, right := computed.Of(k, c.Sum, steps)
+	if factor == nil || !c.roles(k, free, left, right) || c.Right != right {
+		return false
+	}
+	c.Computed = factor
+	c.mergeReduction(k)
+	all := cmp.Or(c.like, c)
+	return len(c.Reduction) == 1 && all.Row.Extent >= computed.LeastRows && all.Computed != nil && all.Right == right && computed.Follows(k, factor, c.Sum, right, steps)
 }
 
 // operands finds the products that are summed, and gives what is multiplied.
@@ -140,9 +166,9 @@ func (c *Contraction) operands(k *schedule.Kernel) (left, right *scalar.Expr, ok
 
 // findConstants finds which factors are constants. Where the right one is, the reduction has the dimensions that the left one has.
 func (c *Contraction) findConstants(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
-	c.LeftConstant = Prepackable(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
-	c.RightConstant = Prepackable(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil
-	if c.RightConstant {
+	c.Constant.Left = Prepackable(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
+	c.Constant.Right = Prepackable(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil && c.Computed == nil
+	if c.Constant.Right {
 		c.mergeReduction(k)
 	}
 }
@@ -160,13 +186,7 @@ func (c *Contraction) Uses() int64 {
 
 // countWide is how many loops have more than one value.
 func countWide(k *schedule.Kernel) int {
-	n := 0
-	for _, l := range k.Loops {
-		if l.Extent() != 1 {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(slices.Clone(k.Loops), func(l schedule.Loop) bool { return l.Extent() == 1 }))
 }
 
 // findSum looks for the one reduction of a kernel, a sum, aside from what one expression holds.
@@ -208,11 +228,7 @@ func (c *Contraction) sameLoops(k *schedule.Kernel) bool {
 
 // summable are the types that contractions are written for.
 func summable(d scalar.DType) bool {
-	switch d {
-	case scalar.Float32, scalar.Float64, scalar.Int32, scalar.Int64, scalar.UInt32, scalar.UInt64:
-		return true
-	}
-	return false
+	return slices.Contains([]scalar.DType{scalar.Float32, scalar.Float64, scalar.Int32, scalar.Int64, scalar.UInt32, scalar.UInt64}, d)
 }
 
 // roles sorts the loops into rows, columns, batch and reduction.
@@ -295,14 +311,14 @@ func (c *Contraction) foldWindows(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 	if len(c.windows(k, free, image)) == 0 {
 		image, filter = filter, image
 	}
-	if c.RightConstant || c.Sum.Type.IsInt() || len(c.windows(k, free, image)) == 0 {
+	if c.Constant.Right || c.Sum.Type.IsInt() || len(c.windows(k, free, image)) == 0 {
 		return
 	}
 	var loops []int
 	for _, d := range c.Reduction {
 		loops = append(loops, d.Loops...)
 	}
-	if _, v, ok := copyOf(k, buffers, image, reached(k, buffers, image), free, c.Views[filter]); ok && c.LeftConstant && c.Window != nil {
+	if _, v, ok := copyOf(k, buffers, image, reached(k, buffers, image), free, c.Views[filter]); ok && c.Constant.Left && c.Window != nil {
 		c.Reduction = c.mergeBy(k, v, loops)
 		return
 	}
@@ -370,15 +386,7 @@ func byStep(k *schedule.Kernel, loops []int64, v View) []int {
 	for i, l := range loops {
 		out[i] = int(l)
 	}
-	slices.SortStableFunc(out, func(a, b int) int {
-		switch x, y := abs(v.Steps[a]), abs(v.Steps[b]); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(abs(v.Steps[b]), abs(v.Steps[a])) })
 	return out
 }
 

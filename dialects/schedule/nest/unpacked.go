@@ -43,7 +43,7 @@ func (n *LowPrecision) sides(k *schedule.Kernel, buffers map[ir.NodeID]*schedule
 		x, y = y, x
 	}
 	n.setSides(x, y)
-	n.C.RightConstant = true
+	n.C.Constant.Right = true
 	return x, y, constant(y) && !constant(x) && y.open == nil && x.ref != y.ref && used(k, x.ref, n.Seldom.side()) == 1 && used(k, y.ref, n.Seldom.side()) == 1 && n.evenZeros(k)
 }
 

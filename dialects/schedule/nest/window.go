@@ -80,15 +80,7 @@ func Follows(o *schedule.Operand, loop int) bool {
 
 // ofLoops says whether a value comes from loops and constants alone.
 func ofLoops(e *scalar.Expr) bool {
-	good := true
-	e.Walk(func(e *scalar.Expr) bool {
-		switch e.Op {
-		case scalar.Load, scalar.Local, scalar.Reduce:
-			good = false
-		}
-		return good
-	})
-	return good
+	return !e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load || e.Op == scalar.Local || e.Op == scalar.Reduce })
 }
 
 // hasLoop says whether a value is computed from that of a loop.
