@@ -133,6 +133,7 @@ func (t Target) loadCycles(v, length int64) int64 {
 const (
 	firstCache  = 32 << 10 // bytes of columns that the first cache keeps
 	pageBytes   = 4 << 10  // apart, bytes share a set of the first cache
+	rowShares   = 4        // macro-tiles of a product of one row, at least
 	busySums    = 4        // vectors of sums at work, from which more gain little where columns are transposed
 	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
 )
@@ -187,7 +188,18 @@ func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
 	if from.Left == PerMacroTile {
 		most = min(maxRows, lanes)
 	}
-	return t.registerTiles(c.Row.Extent, min(c.Col.Extent, t.keptColumns(c, size, from.Right)), lanes, min(length, nest.LongReduction), most, from.Paneled())
+	return t.registerTiles(c.Row.Extent, min(c.Col.Extent, t.keptColumns(c, size, from.Right), rowShare(c, lanes)), lanes, min(length, nest.LongReduction), most, from.Paneled())
+}
+
+// rowShare is how many columns the register tiles of a product of one row have at most, so that there are a few macro-tiles for threads: of one row, columns are
+// most of what is read, and each core has a part of them in its caches. They have two panels at least, as a core waits for one sum.
+func rowShare(c *nest.Contraction, lanes int64) int64 {
+	work := nest.SaturatingProduct(nest.Points(c.Reduction), c.Col.Extent)
+	if c.Row.Extent > 1 || nest.ManyPoints(c.Batch) > 1 || work < 2*productWork || c.Col.Extent >= rowShares*maxVectors*lanes {
+		return c.Col.Extent
+	}
+	panels := 2 * PanelBytes / int64(c.Sum.Type.Size())
+	return roundUp(c.Col.Extent/min(rowShares, work/productWork), panels)
 }
 
 // planTile chooses the other sizes for a register tile.
