@@ -87,3 +87,33 @@ func TestOneListOfGeneratedFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsCheck: ./do docs --check names a generated file that is not current, and changes none.
+func TestDocsCheck(t *testing.T) {
+	list := regexp.MustCompile(`(?s)\ngenerated='\n.*?\n'\n`)
+	script := list.ReplaceAllString(read(t, "do"), "\ngenerated='\nmade.md|cp source.md made.md\n'\n")
+	for name, c := range map[string]struct {
+		made string
+		fine bool
+	}{
+		"current":     {"one\n", true},
+		"another":     {"two\n", false},
+		"another one": {"longer\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range map[string]string{"do": script, "source.md": "one\n", "made.md": c.made} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := exec.Command(filepath.Join(dir, "do"), "docs", "--check").CombinedOutput()
+			if (err == nil) != c.fine || strings.Contains(string(out), "not current: made.md") == c.fine {
+				t.Errorf("%v, %s", err, out)
+			}
+			if made, _ := os.ReadFile(filepath.Join(dir, "made.md")); string(made) != c.made {
+				t.Errorf("the file is %q afterwards", made)
+			}
+		})
+	}
+}
