@@ -24,7 +24,7 @@ import (
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/fuse"
 	"tensortapestry.org/tapc/passes/lower"
-	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/memory"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -129,7 +129,7 @@ func apart(t *testing.T, graph string) *ir.Graph {
 	if err := tile.Run(g, tile.Options{Choosers: cpu.Choosers()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plan.Run(g); err != nil {
+	if _, err := memory.Run(g); err != nil {
 		t.Fatal(err)
 	}
 	return g

@@ -11,7 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -155,16 +155,16 @@ func (r *emulation) step(s Step) {
 		return
 	}
 	var buffers []emu.Buffer
-	var args []plan.Arg
+	var args []launchlist.Arg
 	for i, id := range s.Buffers {
 		name := fmt.Sprintf("b%d", i)
 		data := make([]byte, max(1, len(r.data[id]))) // an empty buffer has an address too
 		copy(data, r.data[id])
 		buffers = append(buffers, emu.Buffer{Name: name, Data: data})
-		args = append(args, plan.Arg{Kind: plan.KindBuffer, Buffer: name})
+		args = append(args, launchlist.Arg{Kind: launchlist.KindBuffer, Buffer: name})
 	}
-	launch := plan.Launch{Kernel: s.Kernel, Grid: plan.Dim{s.Grid, 1, 1}, Block: plan.Dim{s.Block, 1, 1}, Args: args, Shared: s.Shared}
-	if _, err := r.program.Run(context.Background(), buffers, []plan.Launch{launch}, emu.Settings{Seed: 7}); err != nil {
+	launch := launchlist.Launch{Kernel: s.Kernel, Grid: launchlist.Dim{s.Grid, 1, 1}, Block: launchlist.Dim{s.Block, 1, 1}, Args: args, Shared: s.Shared}
+	if _, err := r.program.Run(context.Background(), buffers, []launchlist.Launch{launch}, emu.Settings{Seed: 7}); err != nil {
 		r.t.Fatal(err)
 	}
 	k := r.g.Node(s.ScheduledNode).Body.(*schedule.Kernel)

@@ -1,6 +1,6 @@
 // Package cuda is the back end for NVIDIA GPUs: one fused CUDA kernel for every scheduled kernel.
 //
-// Emit is a pure function from the graph to the text of the kernels and the plan of their launches. Where a real CUDA
+// Emit is a pure function from the graph to the text of the kernels and the list of their launches. Where a real CUDA
 // compiler comes from is in backends/cuda/toolchain; backends/cuda/emu runs the same text on a CPU. It must not import
 // anything that loads a driver. Read next: emit.go.
 package cuda

@@ -12,7 +12,7 @@ import (
 
 	"gorgonia.org/cu"
 
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
 
 // attributeSharedOptin is CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, which cu does not name.
@@ -53,10 +53,10 @@ func describe(d cu.Device) (deviceInfo, error) {
 	return info, nil
 }
 
-// session is one plan on one device. All of it happens on one thread of the operating system, because
+// session is one list on one device. All of it happens on one thread of the operating system, because
 // a context belongs to the thread that made it.
 type session struct {
-	plan    *plan.Plan
+	list    *launchlist.List
 	dir     string
 	stream  cu.Stream
 	buffers map[string]cu.DevicePtr
@@ -64,8 +64,8 @@ type session struct {
 	slots   [][]uint64    // of each launch's arguments
 }
 
-// runPlan runs a plan on the device of that number. Files that it names are relative to dir.
-func runPlan(p *plan.Plan, dir string, ordinal int) (*report, error) {
+// runList runs a list on the device of that number. Files that it names are relative to dir.
+func runList(p *launchlist.List, dir string, ordinal int) (*report, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d, err := cu.GetDevice(ordinal)
@@ -81,7 +81,7 @@ func runPlan(p *plan.Plan, dir string, ordinal int) (*report, error) {
 		return nil, &deviceError{"making a context", err}
 	}
 	defer context.Destroy() // frees the memory and the module with it
-	s := &session{plan: p, dir: dir, buffers: map[string]cu.DevicePtr{}}
+	s := &session{list: p, dir: dir, buffers: map[string]cu.DevicePtr{}}
 	if err := s.prepare(info); err != nil {
 		return nil, err
 	}
@@ -97,20 +97,20 @@ func (s *session) prepare(info deviceInfo) error {
 	if s.stream, err = cu.MakeStream(cu.DefaultStream); err != nil {
 		return &deviceError{"making a stream", err}
 	}
-	for _, b := range s.plan.Buffers {
+	for _, b := range s.list.Buffers {
 		if err := s.fill(b); err != nil {
 			return fmt.Errorf("buffer %s: %w", b.Name, err)
 		}
 	}
-	image, err := os.ReadFile(plan.Path(s.dir, s.plan.Module))
+	image, err := os.ReadFile(launchlist.Path(s.dir, s.list.Module))
 	if err != nil {
 		return fmt.Errorf("module: %w", err)
 	}
 	module, err := cu.LoadData(string(image))
 	if err != nil {
-		return &deviceError{fmt.Sprintf("loading module %s on compute capability %s", s.plan.Module, info.ComputeCapability), err}
+		return &deviceError{fmt.Sprintf("loading module %s on compute capability %s", s.list.Module, info.ComputeCapability), err}
 	}
-	for i, l := range s.plan.Launches {
+	for i, l := range s.list.Launches {
 		if err := s.resolve(module, l, info); err != nil {
 			return fmt.Errorf("launches[%d]: %w", i, err)
 		}
@@ -120,7 +120,7 @@ func (s *session) prepare(info deviceInfo) error {
 
 // resolve finds a launch's kernel and lays out its arguments in slots of 8 bytes, which is what
 // cu.Function.Launch reads whatever the parameter's size.
-func (s *session) resolve(module cu.Module, l plan.Launch, info deviceInfo) error {
+func (s *session) resolve(module cu.Module, l launchlist.Launch, info deviceInfo) error {
 	fn, err := module.Function(l.Kernel)
 	if err != nil {
 		return fmt.Errorf("kernel %s: %w", l.Kernel, err)
@@ -134,7 +134,7 @@ func (s *session) resolve(module cu.Module, l plan.Launch, info deviceInfo) erro
 	slots := make([]uint64, len(l.Args))
 	for i, a := range l.Args {
 		slots[i] = a.Bits
-		if a.Kind == plan.KindBuffer {
+		if a.Kind == launchlist.KindBuffer {
 			slots[i] = uint64(s.buffers[a.Buffer]) + uint64(a.Offset)
 		}
 	}
@@ -143,7 +143,7 @@ func (s *session) resolve(module cu.Module, l plan.Launch, info deviceInfo) erro
 }
 
 func (s *session) launch(i int) error {
-	l := &s.plan.Launches[i]
+	l := &s.list.Launches[i]
 	pointers := make([]unsafe.Pointer, len(s.slots[i]))
 	for j := range pointers {
 		pointers[j] = unsafe.Pointer(&s.slots[i][j])
@@ -157,16 +157,16 @@ func (s *session) launch(i int) error {
 }
 
 func (s *session) firstPass() error {
-	for i := range s.plan.Launches {
+	for i := range s.list.Launches {
 		if err := s.launch(i); err != nil {
 			return err
 		}
 		// Waiting each time names the kernel that fails.
 		if err := s.stream.Synchronize(); err != nil {
-			return &deviceError{fmt.Sprintf("launches[%d] of kernel %s", i, s.plan.Launches[i].Kernel), err}
+			return &deviceError{fmt.Sprintf("launches[%d] of kernel %s", i, s.list.Launches[i].Kernel), err}
 		}
 	}
-	for _, o := range s.plan.Outputs {
+	for _, o := range s.list.Outputs {
 		if err := s.save(o); err != nil {
 			return fmt.Errorf("output %s: %w", o.Buffer, err)
 		}
@@ -177,7 +177,7 @@ func (s *session) firstPass() error {
 // chunk bounds the host memory that a copy to or from a file takes.
 const chunk = 16 << 20
 
-func (s *session) fill(b plan.Buffer) error {
+func (s *session) fill(b launchlist.Buffer) error {
 	p, err := cu.MemAlloc(b.Bytes)
 	if err != nil {
 		return &deviceError{fmt.Sprintf("allocating %d bytes", b.Bytes), err}
@@ -191,7 +191,7 @@ func (s *session) fill(b plan.Buffer) error {
 	if b.File == "" {
 		return nil
 	}
-	f, err := os.Open(plan.Path(s.dir, b.File))
+	f, err := os.Open(launchlist.Path(s.dir, b.File))
 	if err != nil {
 		return err
 	}
@@ -210,15 +210,15 @@ func (s *session) fill(b plan.Buffer) error {
 	})
 }
 
-func (s *session) save(o plan.Output) error {
+func (s *session) save(o launchlist.Output) error {
 	p := s.buffers[o.Buffer]
 	var bytes int64
-	for _, b := range s.plan.Buffers {
+	for _, b := range s.list.Buffers {
 		if b.Name == o.Buffer {
 			bytes = b.Bytes
 		}
 	}
-	return plan.Create(plan.Path(s.dir, o.File), func(w io.Writer) error {
+	return launchlist.Create(launchlist.Path(s.dir, o.File), func(w io.Writer) error {
 		return chunks(bytes, func(at int64, part []byte) error {
 			if err := cu.MemcpyDtoH(unsafe.Pointer(&part[0]), p+cu.DevicePtr(at), int64(len(part))); err != nil {
 				return &deviceError{"copying from the device", err}
@@ -243,23 +243,23 @@ func chunks(total int64, each func(at int64, part []byte) error) error {
 // measure repeats all launches, first as they are and then with an event after each.
 func (s *session) measure(r *report) error {
 	r.PassesMS = []float64{}
-	r.Launches = make([]launchReport, len(s.plan.Launches))
-	for i, l := range s.plan.Launches {
+	r.Launches = make([]launchReport, len(s.list.Launches))
+	for i, l := range s.list.Launches {
 		r.Launches[i] = launchReport{Kernel: l.Kernel, MS: []float64{}}
 	}
-	for range s.plan.Warmup {
+	for range s.list.Warmup {
 		if _, err := s.timed(false); err != nil {
 			return err
 		}
 	}
-	for range s.plan.Repeat {
+	for range s.list.Repeat {
 		ms, err := s.timed(false)
 		if err != nil {
 			return err
 		}
 		r.PassesMS = append(r.PassesMS, ms[0])
 	}
-	for range s.plan.Repeat {
+	for range s.list.Repeat {
 		ms, err := s.timed(true)
 		if err != nil {
 			return err
@@ -293,11 +293,11 @@ func (s *session) timed(each bool) ([]float64, error) {
 	if err := mark(); err != nil {
 		return nil, err
 	}
-	for i := range s.plan.Launches {
+	for i := range s.list.Launches {
 		if err := s.launch(i); err != nil {
 			return nil, err
 		}
-		if each || i == len(s.plan.Launches)-1 {
+		if each || i == len(s.list.Launches)-1 {
 			if err := mark(); err != nil {
 				return nil, err
 			}

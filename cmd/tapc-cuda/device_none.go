@@ -5,7 +5,7 @@ package main
 import (
 	"errors"
 
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
 
 var errNotBuilt = &deviceError{
@@ -15,4 +15,4 @@ var errNotBuilt = &deviceError{
 
 func listDevices() ([]deviceInfo, error) { return nil, errNotBuilt }
 
-func runPlan(*plan.Plan, string, int) (*report, error) { return nil, errNotBuilt }
+func runList(*launchlist.List, string, int) (*report, error) { return nil, errNotBuilt }

@@ -1,12 +1,12 @@
-// Command tapc-cuda runs launch plans on an NVIDIA GPU: it loads a module of compiled kernels, fills
+// Command tapc-cuda runs launch lists on an NVIDIA GPU: it loads a module of compiled kernels, fills
 // buffers from files, launches, times by the device's own clock, and writes buffers to files.
 //
 // It is the one program that uses gorgonia.org/cu, and it is a program of its own because that package
 // ends a process that has no driver. Its body is built with the tag cuda, by tools/cuda/build.sh;
 // without the tag, which needs neither cgo nor any CUDA file, it only says so. Read next:
-// internal/cudashim/plan for the form of a plan, device_cuda.go for how it is run.
+// internal/cudashim/launchlist for the form of a launch list, device_cuda.go for how it is run.
 //
-// Exit status: 0 done, 1 the plan or a file of it is at fault, 2 usage, 3 the device, the driver or
+// Exit status: 0 done, 1 the list or a file of it is at fault, 2 usage, 3 the device, the driver or
 // this build cannot do it.
 package main
 
@@ -19,14 +19,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
 
 const usage = `usage: tapc-cuda devices
-       tapc-cuda run [-device N] PLAN.json
+       tapc-cuda run [-device N] LAUNCHES.json
 
 devices  prints the GPUs as JSON
-run      runs a launch plan on a GPU and prints times as JSON
+run      runs a launch list on a GPU and prints times as JSON
 `
 
 // Exit statuses.
@@ -113,11 +113,11 @@ func command(args []string, stdout io.Writer) (any, error) {
 		return listDevices()
 	case verb == "run" && flags.NArg() == 1:
 		path := flags.Arg(0)
-		p, err := plan.Read(path)
+		p, err := launchlist.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		return runPlan(p, filepath.Dir(path), *device)
+		return runList(p, filepath.Dir(path), *device)
 	}
 	return nil, errUsage
 }

@@ -14,7 +14,7 @@ import (
 	"tensortapestry.org/tapc/backends/cuda/emu"
 	"tensortapestry.org/tapc/backends/cuda/toolchain"
 	"tensortapestry.org/tapc/internal/cudashim/fake"
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -45,17 +45,17 @@ extern "C" __global__ void stuck(float* x) {
 
 const rows, columns = 7, 100
 
-func testPlan() *plan.Plan {
+func testList() *launchlist.List {
 	zero := uint8(0)
-	return &plan.Plan{
-		Version: plan.Version, Module: "kernels.so", Warmup: 1, Repeat: 3,
-		Buffers: []plan.Buffer{{Name: "x", Bytes: 4 * rows * columns, File: "x.bin"}, {Name: "y", Bytes: 4*rows*columns + 64, Byte: &zero}},
-		Launches: []plan.Launch{
-			{Kernel: "twice", Grid: plan.Dim{11, 1, 1}, Block: plan.Dim{64, 1, 1}, Args: []plan.Arg{plan.At("x", 0), plan.U32(rows * columns)}},
-			{Kernel: "normalize", Grid: plan.Dim{rows, 1, 1}, Block: plan.Dim{64, 1, 1}, Shared: 100 << 10,
-				Args: []plan.Arg{plan.At("x", 0), plan.At("y", 64), plan.I32(columns), plan.F64(0.5)}},
+	return &launchlist.List{
+		Version: launchlist.Version, Module: "kernels.so", Warmup: 1, Repeat: 3,
+		Buffers: []launchlist.Buffer{{Name: "x", Bytes: 4 * rows * columns, File: "x.bin"}, {Name: "y", Bytes: 4*rows*columns + 64, Byte: &zero}},
+		Launches: []launchlist.Launch{
+			{Kernel: "twice", Grid: launchlist.Dim{11, 1, 1}, Block: launchlist.Dim{64, 1, 1}, Args: []launchlist.Arg{launchlist.At("x", 0), launchlist.U32(rows * columns)}},
+			{Kernel: "normalize", Grid: launchlist.Dim{rows, 1, 1}, Block: launchlist.Dim{64, 1, 1}, Shared: 100 << 10,
+				Args: []launchlist.Arg{launchlist.At("x", 0), launchlist.At("y", 64), launchlist.I32(columns), launchlist.F64(0.5)}},
 		},
-		Outputs: []plan.Output{{Buffer: "y", File: "y.bin"}, {Buffer: "x", File: "x2.bin"}},
+		Outputs: []launchlist.Output{{Buffer: "y", File: "y.bin"}, {Buffer: "x", File: "x2.bin"}},
 	}
 }
 
@@ -67,7 +67,7 @@ func inputs() []float32 {
 	return x
 }
 
-// bench is a folder with a plan's files, and the program and driver to run it with.
+// bench is a folder with a list's files, and the program and driver to run it with.
 type bench struct {
 	program, driver, dir string
 }
@@ -117,10 +117,10 @@ func (b bench) floats(t *testing.T, name string) []float32 {
 	return emu.Values[float32](data)
 }
 
-// run runs a plan and returns what the program printed and its exit status.
-func (b bench) run(t *testing.T, p *plan.Plan, args ...string) (stdout, stderr string, status int) {
+// run runs a list and returns what the program printed and its exit status.
+func (b bench) run(t *testing.T, p *launchlist.List, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	path := filepath.Join(b.dir, "plan.json")
+	path := filepath.Join(b.dir, "launches.json")
 	if err := p.Write(path); err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +162,9 @@ func checkOutputs(t *testing.T, y, x2 []float32) {
 	}
 }
 
-func TestRunPlanOnFakeDriver(t *testing.T) {
+func TestRunListOnFakeDriver(t *testing.T) {
 	b := newBench(t, "-race")
-	stdout, stderr, status := b.run(t, testPlan())
+	stdout, stderr, status := b.run(t, testList())
 	if status != 0 {
 		t.Fatalf("exit status %d: %s", status, stderr)
 	}
@@ -179,8 +179,8 @@ func TestRunPlanOnFakeDriver(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { checkFaults(t, b) })
 }
 
-// The emulation runs the same plan without a driver, to the same bytes.
-func TestEmulationRunsSamePlan(t *testing.T) {
+// The emulation runs the same list without a driver, to the same bytes.
+func TestEmulationRunsSameList(t *testing.T) {
 	_, err := emu.HostCompiler()
 	testkit.Need(t, testkit.Compilers, err)
 	p, err := emu.Compile(t.Context(), kernels, emu.Options{})
@@ -190,7 +190,7 @@ func TestEmulationRunsSamePlan(t *testing.T) {
 	defer p.Close()
 	b := bench{dir: t.TempDir()}
 	b.write(t, "x.bin", emu.Bytes(inputs()))
-	if _, err := p.RunPlan(t.Context(), testPlan(), b.dir, emu.Settings{Seed: 5}); err != nil {
+	if _, err := p.RunList(t.Context(), testList(), b.dir, emu.Settings{Seed: 5}); err != nil {
 		t.Fatal(err)
 	}
 	checkOutputs(t, b.floats(t, "y.bin"), b.floats(t, "x2.bin"))
@@ -199,24 +199,24 @@ func TestEmulationRunsSamePlan(t *testing.T) {
 func checkFaults(t *testing.T, b bench) {
 	cases := []struct {
 		name   string
-		change func(p *plan.Plan)
+		change func(p *launchlist.List)
 		status int
 		want   string
 	}{
-		{"short file", func(p *plan.Plan) { p.Buffers[0].Bytes -= 4 }, exitInput, "buffer x: x.bin: expected 2796 bytes, found 2800"},
-		{"no file", func(p *plan.Plan) { p.Buffers[0].File = "none" }, exitInput, "buffer x: open"},
-		{"no module", func(p *plan.Plan) { p.Module = "none" }, exitInput, "module: open"},
-		{"bad module", func(p *plan.Plan) { p.Module = "x.bin" }, exitDevice, "loading module x.bin on compute capability 9.0: NoBinaryForGpu"},
-		{"no kernel", func(p *plan.Plan) { p.Launches[0].Kernel = "none" }, exitInput, "launches[0]: kernel none: NotFound"},
-		{"too much shared", func(p *plan.Plan) { p.Launches[1].Shared = 300 << 10 }, exitInput, "307200 bytes of dynamic shared memory, tapc emulated GPU has 232448"},
-		{"too much memory", func(p *plan.Plan) { p.Buffers[1].Bytes = plan.MaxBytes / 2 }, exitDevice, "OutOfMemory"},
-		{"bad kernel", func(p *plan.Plan) {
-			p.Launches[1] = plan.Launch{Kernel: "stuck", Grid: plan.Dim{1, 1, 1}, Block: plan.Dim{32, 1, 1}, Args: []plan.Arg{plan.At("x", 0)}}
+		{"short file", func(p *launchlist.List) { p.Buffers[0].Bytes -= 4 }, exitInput, "buffer x: x.bin: expected 2796 bytes, found 2800"},
+		{"no file", func(p *launchlist.List) { p.Buffers[0].File = "none" }, exitInput, "buffer x: open"},
+		{"no module", func(p *launchlist.List) { p.Module = "none" }, exitInput, "module: open"},
+		{"bad module", func(p *launchlist.List) { p.Module = "x.bin" }, exitDevice, "loading module x.bin on compute capability 9.0: NoBinaryForGpu"},
+		{"no kernel", func(p *launchlist.List) { p.Launches[0].Kernel = "none" }, exitInput, "launches[0]: kernel none: NotFound"},
+		{"too much shared", func(p *launchlist.List) { p.Launches[1].Shared = 300 << 10 }, exitInput, "307200 bytes of dynamic shared memory, tapc emulated GPU has 232448"},
+		{"too much memory", func(p *launchlist.List) { p.Buffers[1].Bytes = launchlist.MaxBytes / 2 }, exitDevice, "OutOfMemory"},
+		{"bad kernel", func(p *launchlist.List) {
+			p.Launches[1] = launchlist.Launch{Kernel: "stuck", Grid: launchlist.Dim{1, 1, 1}, Block: launchlist.Dim{32, 1, 1}, Args: []launchlist.Arg{launchlist.At("x", 0)}}
 		}, exitDevice, "launches[1] of kernel stuck: LaunchFailed"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			p := testPlan()
+			p := testList()
 			c.change(p)
 			if err := os.Remove(filepath.Join(b.dir, "y.bin")); err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
@@ -230,7 +230,7 @@ func checkFaults(t *testing.T, b bench) {
 			}
 		})
 	}
-	if _, stderr, status := b.run(t, testPlan(), "-device", "3"); status != exitDevice || !strings.Contains(stderr, "device 3: InvalidDevice") {
+	if _, stderr, status := b.run(t, testList(), "-device", "3"); status != exitDevice || !strings.Contains(stderr, "device 3: InvalidDevice") {
 		t.Errorf("device 3: exit status %d and %q", status, stderr)
 	}
 }
@@ -250,7 +250,7 @@ func TestNoDriver(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	bad := filepath.Join(t.TempDir(), "plan.json")
+	bad := filepath.Join(t.TempDir(), "launches.json")
 	if err := os.WriteFile(bad, []byte(`{"version": 7}`), 0o666); err != nil {
 		t.Fatal(err)
 	}

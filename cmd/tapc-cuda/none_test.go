@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
 
 func TestBuiltWithoutCUDA(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plan.json")
-	p := &plan.Plan{Version: plan.Version, Buffers: []plan.Buffer{}, Launches: []plan.Launch{}}
+	path := filepath.Join(t.TempDir(), "launches.json")
+	p := &launchlist.List{Version: launchlist.Version, Buffers: []launchlist.Buffer{}, Launches: []launchlist.Launch{}}
 	if err := p.Write(path); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func Pass() pipeline.Pass {
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		After: []pipeline.Order{
 			{Name: "fuse", Reason: "joined kernels and what is read where it comes from need other transfers"},
-			{Name: "plan", Reason: "what waits for memory may keep transfers from being carried out together"},
+			{Name: "memory", Reason: "what waits for memory may keep transfers from being carried out together"},
 		},
 		Options: []pipeline.Option{{Name: "machine", Doc: "the machine whose algorithms are chosen: a name that tapc machine lists, or the path of a machine file", Type: pipeline.String,
 			Fact: pipeline.Machines}},

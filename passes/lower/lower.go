@@ -1,7 +1,7 @@
 // Package lower is the pass that takes an Application Expression to Scheduled Kernels: devices, a buffer for every tensor, a
 // kernel for every application, transfers where data changes devices, and the order between them.
 //
-// It decides nothing about speed but how loops are bound; passes/fuse joins kernels and passes/plan places buffers. Read
+// It decides nothing about speed but how loops are bound; passes/fuse joins kernels and passes/memory places buffers. Read
 // next: passes/fuse.
 package lower
 
@@ -155,7 +155,7 @@ func (l *lowering) sequence() {
 }
 
 // placeAll puts the arena buffers of each device one after the other, live from the first step to the last: a valid plan,
-// which passes/plan makes small.
+// which passes/memory makes small.
 func (l *lowering) placeAll() error {
 	steps, err := schedule.Order(l.g)
 	if err != nil {

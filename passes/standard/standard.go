@@ -19,8 +19,8 @@ import (
 	"tensortapestry.org/tapc/passes/inline"
 	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/memory"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/precompute"
 	"tensortapestry.org/tapc/passes/propagate"
 	"tensortapestry.org/tapc/passes/recompute"
@@ -50,7 +50,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		fuse.Pass(),
 		layout.Pass(),
 		tile.Pass(choosers...),
-		plan.Pass(),
+		memory.Pass(),
 		collect.Pass(),
 		pipeline.Verify(),
 	})}

@@ -24,7 +24,7 @@ func TestAnEmptyGraphIsScheduled(t *testing.T) {
 
 // What tapc build runs, for what it is asked.
 func TestThePipelineOfRequests(t *testing.T) {
-	const lowered = "fuse,layout,tile,plan,collect"
+	const lowered = "fuse,layout,tile,memory,collect"
 	facts := func(pairs ...any) map[pipeline.Fact][]string {
 		out := map[pipeline.Fact][]string{}
 		for i := 0; i < len(pairs); i += 2 {

@@ -2,7 +2,7 @@
 // CPU, has them and those of other back ends checked and priced, and takes the cheapest. What a kernel is, dialects/schedule/nest finds.
 //
 // Its choices change speed and never values, unless the device allows it. Then it writes down at each kernel what that may do, see allow.
-// Read next: passes/plan.
+// Read next: passes/memory.
 package tile
 
 import (

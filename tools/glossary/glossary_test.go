@@ -53,7 +53,7 @@ var areas = []struct {
 	name  string
 	paths []string
 }{
-	{lower, []string{"dialects/schedule", "passes/fuse", "passes/layout", "passes/tile", "passes/plan", "backends"}},
+	{lower, []string{"dialects/schedule", "passes/fuse", "passes/layout", "passes/tile", "passes/memory", "backends"}},
 	{"upper", []string{"ir", "dialects", "passes", "frontends"}},
 	{"around", []string{"plugins", "cmd", "tools", "internal", "lit-tests"}},
 }

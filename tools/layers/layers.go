@@ -105,7 +105,7 @@ var Table = []Rule{
 	{"passes/inline", 4, 2},
 	{"passes/layout", 4, 2},
 	{"passes/lower", 4, 2},
-	{"passes/plan", 4, 2},
+	{"passes/memory", 4, 2},
 	{"passes/precompute", 4, 2},
 	{"passes/propagate", 4, 2},
 	{"passes/recompute", 4, 2},

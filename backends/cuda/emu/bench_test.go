@@ -4,18 +4,18 @@ import (
 	"context"
 	"testing"
 
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
 // benchmark reports what the launch itself took, without the process around it.
-func benchmark(b *testing.B, source string, buffers []Buffer, l plan.Launch) {
+func benchmark(b *testing.B, source string, buffers []Buffer, l launchlist.Launch) {
 	p, err := Compile(context.Background(), source, Options{})
 	testkit.Need(b, testkit.Compilers, err)
 	defer p.Close()
 	total := 0.0
 	for b.Loop() {
-		r, err := p.Run(context.Background(), buffers, []plan.Launch{l}, Settings{})
+		r, err := p.Run(context.Background(), buffers, []launchlist.Launch{l}, Settings{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -29,13 +29,13 @@ func benchmark(b *testing.B, source string, buffers []Buffer, l plan.Launch) {
 func BenchmarkThread(b *testing.B) {
 	const n = 1 << 18
 	benchmark(b, `extern "C" __global__ void k(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] += 1.0f; }`,
-		[]Buffer{{"x", make([]byte, 4*n)}}, launch("k", n/256, 256, 0, plan.At("x", 0)))
+		[]Buffer{{"x", make([]byte, 4*n)}}, launch("k", n/256, 256, 0, launchlist.At("x", 0)))
 }
 
 // 64 barriers a thread.
 func BenchmarkBarriers(b *testing.B) {
 	benchmark(b, `extern "C" __global__ void k(float* x) { for (int i = 0; i < 64; i++) __syncthreads(); }`,
-		[]Buffer{{"x", make([]byte, 4)}}, launch("k", 64, 256, 0, plan.At("x", 0)))
+		[]Buffer{{"x", make([]byte, 4)}}, launch("k", 64, 256, 0, launchlist.At("x", 0)))
 }
 
 // 64 shuffles a thread.
@@ -44,5 +44,5 @@ func BenchmarkShuffles(b *testing.B) {
 	float v = threadIdx.x;
 	for (int i = 0; i < 64; i++) v += __shfl_xor_sync(0xffffffffu, v, 1);
 	if (v == 1.0f) x[0] = v;
-}`, []Buffer{{"x", make([]byte, 4)}}, launch("k", 64, 256, 0, plan.At("x", 0)))
+}`, []Buffer{{"x", make([]byte, 4)}}, launch("k", 64, 256, 0, launchlist.At("x", 0)))
 }

@@ -13,7 +13,7 @@
 // a text keeps it behind #ifndef TAPC_CUDA_EMU.
 //
 // The package must not import gorgonia.org/cu. Read next: include/tapc_emu/block.h for the scheduler,
-// source.go for the few changes made to the text, internal/cudashim/plan for launches.
+// source.go for the few changes made to the text, internal/cudashim/launchlist for launches.
 package emu
 
 import (

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cuda/toolchain"
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -72,15 +72,15 @@ func program(t *testing.T, files string, opts Options) *Program {
 	return p
 }
 
-func run(t *testing.T, p *Program, seed uint64, buffers []Buffer, launches ...plan.Launch) {
+func run(t *testing.T, p *Program, seed uint64, buffers []Buffer, launches ...launchlist.Launch) {
 	t.Helper()
 	if _, err := p.Run(t.Context(), buffers, launches, Settings{Seed: seed}); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 }
 
-func launch(kernel string, grid, block, shared int64, args ...plan.Arg) plan.Launch {
-	return plan.Launch{Kernel: kernel, Grid: plan.Dim{grid, 1, 1}, Block: plan.Dim{block, 1, 1}, Shared: shared, Args: args}
+func launch(kernel string, grid, block, shared int64, args ...launchlist.Arg) launchlist.Launch {
+	return launchlist.Launch{Kernel: kernel, Grid: launchlist.Dim{grid, 1, 1}, Block: launchlist.Dim{block, 1, 1}, Shared: shared, Args: args}
 }
 
 func random(n int, seed uint64) []float32 {
@@ -120,7 +120,7 @@ func TestSaxpy(t *testing.T) {
 		}
 		for _, seed := range seeds {
 			buffers := []Buffer{{"x", Bytes(x)}, {"y", Bytes(y)}}
-			run(t, p, seed, buffers, launch("saxpy", int64(n+511)/512, 128, 0, plan.I32(int32(n)), plan.F32(1.5), plan.At("x", 0), plan.At("y", 0)))
+			run(t, p, seed, buffers, launch("saxpy", int64(n+511)/512, 128, 0, launchlist.I32(int32(n)), launchlist.F32(1.5), launchlist.At("x", 0), launchlist.At("y", 0)))
 			near(t, "saxpy", Values[float32](buffers[1].Data), want, 1e-7)
 		}
 	}
@@ -141,9 +141,9 @@ func matmul(t *testing.T, p *Program, seed uint64, m, n, k int) (got, want []flo
 		}
 	}
 	buffers := []Buffer{{"x", Bytes(x)}, {"w", Bytes(w)}, {"z", make([]byte, 4*m*n)}}
-	run(t, p, seed, buffers, plan.Launch{
-		Kernel: "matmul", Grid: plan.Dim{int64(n+15) / 16, int64(m+15) / 16, 1}, Block: plan.Dim{16, 16, 1},
-		Args: []plan.Arg{plan.At("x", 0), plan.At("w", 0), plan.At("z", 0), plan.I32(int32(m)), plan.I32(int32(n)), plan.I32(int32(k))},
+	run(t, p, seed, buffers, launchlist.Launch{
+		Kernel: "matmul", Grid: launchlist.Dim{int64(n+15) / 16, int64(m+15) / 16, 1}, Block: launchlist.Dim{16, 16, 1},
+		Args: []launchlist.Arg{launchlist.At("x", 0), launchlist.At("w", 0), launchlist.At("z", 0), launchlist.I32(int32(m)), launchlist.I32(int32(n)), launchlist.I32(int32(k))},
 	})
 	return Values[float32](buffers[2].Data), want
 }
@@ -189,7 +189,7 @@ func TestReduce(t *testing.T) {
 	for _, seed := range seeds {
 		buffers := []Buffer{{"x", Bytes(x)}, {"sum", make([]byte, 4)}, {"above", make([]byte, 4)}}
 		run(t, p, seed, buffers, launch("reduce", 3, 256, 0,
-			plan.At("x", 0), plan.At("sum", 0), plan.At("above", 0), plan.I64(int64(len(x))), plan.F32(0.25)))
+			launchlist.At("x", 0), launchlist.At("sum", 0), launchlist.At("above", 0), launchlist.I64(int64(len(x))), launchlist.F32(0.25)))
 		near(t, "sum", Values[float32](buffers[1].Data), []float32{float32(sum)}, 1e-4)
 		if got := Values[uint32](buffers[2].Data)[0]; got != above {
 			t.Errorf("seed %d: %d elements above, expected %d", seed, got, above)
@@ -214,7 +214,7 @@ func TestSoftmax(t *testing.T) {
 	for _, block := range []int64{32, 96, 512} {
 		for _, seed := range seeds {
 			buffers := []Buffer{{"x", Bytes(x)}, {"y", make([]byte, 4*len(x))}}
-			run(t, p, seed, buffers, launch("softmax", rows, block, 4*columns, plan.At("x", 0), plan.At("y", 0), plan.I32(columns)))
+			run(t, p, seed, buffers, launch("softmax", rows, block, 4*columns, launchlist.At("x", 0), launchlist.At("y", 0), launchlist.I32(columns)))
 			near(t, "softmax", Values[float32](buffers[1].Data), want, 1e-6)
 		}
 	}

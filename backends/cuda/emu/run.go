@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
 
 // Settings are the choices of a run.
@@ -50,22 +50,22 @@ func (e *RunError) Unwrap() error { return e.Cause }
 // Run performs the launches on buffers in memory, one after the other. Errors that a kernel or a
 // launch is to blame for are *RunError. A kernel that never ends is stopped by ctx; the error then says
 // which thread was running.
-func (p *Program) Run(ctx context.Context, buffers []Buffer, launches []plan.Launch, s Settings) (Result, error) {
+func (p *Program) Run(ctx context.Context, buffers []Buffer, launches []launchlist.Launch, s Settings) (Result, error) {
 	dir, err := os.MkdirTemp(p.dir, "run-")
 	if err != nil {
 		return Result{}, err
 	}
 	defer os.RemoveAll(dir)
-	todo := &plan.Plan{Version: plan.Version, Launches: launches}
+	todo := &launchlist.List{Version: launchlist.Version, Launches: launches}
 	for i, b := range buffers {
 		in := fmt.Sprintf("in%d", i)
-		todo.Buffers = append(todo.Buffers, plan.Buffer{Name: b.Name, Bytes: int64(len(b.Data)), File: in})
-		todo.Outputs = append(todo.Outputs, plan.Output{Buffer: b.Name, File: fmt.Sprintf("out%d", i)})
+		todo.Buffers = append(todo.Buffers, launchlist.Buffer{Name: b.Name, Bytes: int64(len(b.Data)), File: in})
+		todo.Outputs = append(todo.Outputs, launchlist.Output{Buffer: b.Name, File: fmt.Sprintf("out%d", i)})
 		if err := os.WriteFile(filepath.Join(dir, in), b.Data, 0o666); err != nil {
 			return Result{}, err
 		}
 	}
-	result, err := p.RunPlan(ctx, todo, dir, s)
+	result, err := p.RunList(ctx, todo, dir, s)
 	if err != nil {
 		return result, err
 	}
@@ -77,14 +77,14 @@ func (p *Program) Run(ctx context.Context, buffers []Buffer, launches []plan.Lau
 	return result, nil
 }
 
-// RunPlan performs a plan's launches once; its module, warm-ups and repeats are not looked at. Paths
+// RunList performs a list's launches once; its module, warm-ups and repeats are not looked at. Paths
 // are relative to dir. Outputs are written only if all went well. Errors that a kernel or a launch is
 // to blame for are *RunError.
-func (p *Program) RunPlan(ctx context.Context, todo *plan.Plan, dir string, s Settings) (Result, error) {
+func (p *Program) RunList(ctx context.Context, todo *launchlist.List, dir string, s Settings) (Result, error) {
 	if err := todo.Validate(); err != nil {
 		return Result{}, err
 	}
-	work, err := os.MkdirTemp(p.dir, "plan-")
+	work, err := os.MkdirTemp(p.dir, "launches-")
 	if err != nil {
 		return Result{}, err
 	}
@@ -107,7 +107,7 @@ func (p *Program) RunPlan(ctx context.Context, todo *plan.Plan, dir string, s Se
 	for i, o := range todo.Outputs {
 		data, err := os.ReadFile(filepath.Join(work, fmt.Sprintf("output%d", i)))
 		if err == nil {
-			err = plan.WriteFile(plan.Path(dir, o.File), data)
+			err = launchlist.WriteFile(launchlist.Path(dir, o.File), data)
 		}
 		if err != nil {
 			return Result{Stdout: stdout}, err
@@ -116,8 +116,8 @@ func (p *Program) RunPlan(ctx context.Context, todo *plan.Plan, dir string, s Se
 	return Result{Stdout: stdout, Milliseconds: times}, nil
 }
 
-// script writes a plan in the statements of include/tapc_emu/runner.h.
-func script(todo *plan.Plan, dir string, s Settings) (string, error) {
+// script writes a list in the statements of include/tapc_emu/runner.h.
+func script(todo *launchlist.List, dir string, s Settings) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "report report\nseed %d\n", s.Seed)
 	if s.ExitedPassBarriers {
@@ -129,7 +129,7 @@ func script(todo *plan.Plan, dir string, s Settings) (string, error) {
 	for _, buffer := range todo.Buffers {
 		content := "poison"
 		if buffer.File != "" {
-			path, err := filepath.Abs(plan.Path(dir, buffer.File))
+			path, err := filepath.Abs(launchlist.Path(dir, buffer.File))
 			if err != nil || strings.ContainsAny(path, "\n\r") {
 				return "", fmt.Errorf("buffer %s: bad path %q", buffer.Name, buffer.File)
 			}
@@ -153,14 +153,14 @@ func script(todo *plan.Plan, dir string, s Settings) (string, error) {
 	return b.String(), nil
 }
 
-func argument(a plan.Arg) string {
+func argument(a launchlist.Arg) string {
 	letter := "u"
 	switch a.Kind {
-	case plan.KindBuffer:
+	case launchlist.KindBuffer:
 		return fmt.Sprintf(" b %s %d", a.Buffer, a.Offset)
-	case plan.KindI32, plan.KindI64:
+	case launchlist.KindI32, launchlist.KindI64:
 		letter = "i"
-	case plan.KindF32, plan.KindF64:
+	case launchlist.KindF32, launchlist.KindF64:
 		letter = "f"
 	}
 	return fmt.Sprintf(" %s %d %x", letter, a.Size(), a.Bits)

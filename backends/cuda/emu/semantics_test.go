@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -17,7 +17,7 @@ func TestHandoff(t *testing.T) {
 	p := program(t, right, Options{})
 	for _, seed := range seeds {
 		buffers := []Buffer{{"x", make([]byte, 4*100)}}
-		run(t, p, seed, buffers, launch("handoff", 1, 100, 0, plan.At("x", 0)))
+		run(t, p, seed, buffers, launch("handoff", 1, 100, 0, launchlist.At("x", 0)))
 		for i, v := range Values[int32](buffers[0].Data) {
 			if v != int32(i+1) {
 				t.Fatalf("seed %d: element %d is %d, expected %d", seed, i, v, i+1)
@@ -30,7 +30,7 @@ func TestVotes(t *testing.T) {
 	p := program(t, right, Options{})
 	for _, seed := range seeds {
 		buffers := []Buffer{{"x", make([]byte, 4*64*12)}}
-		run(t, p, seed, buffers, launch("votes", 1, 64, 0, plan.At("x", 0)))
+		run(t, p, seed, buffers, launch("votes", 1, 64, 0, launchlist.At("x", 0)))
 		got := Values[uint32](buffers[0].Data)
 		for i := range uint32(64) {
 			if diff := cmp.Diff(wantVotes(i), got[i*12:i*12+12]); diff != "" {
@@ -66,8 +66,8 @@ func wantVotes(i uint32) []uint32 {
 func TestParameterTypes(t *testing.T) {
 	p := program(t, "types.cu", Options{})
 	buffers := []Buffer{{"y", make([]byte, 32)}}
-	l := launch("types", 1, 1, 0, plan.At("y", 0), plan.Bits8(1), plan.Bits8(200), plan.Bits16(0xfffe), plan.U32(3_000_000_000),
-		plan.I64(-1<<40), plan.F64(0.1), plan.Bits16(float16.Fromfloat32(1.5).Bits()))
+	l := launch("types", 1, 1, 0, launchlist.At("y", 0), launchlist.Bits8(1), launchlist.Bits8(200), launchlist.Bits16(0xfffe), launchlist.U32(3_000_000_000),
+		launchlist.I64(-1<<40), launchlist.F64(0.1), launchlist.Bits16(float16.Fromfloat32(1.5).Bits()))
 	run(t, p, 0, buffers, l)
 	near(t, "types", Values[float32](buffers[0].Data), []float32{1, 200, -2, 3e9, -1 << 40, 0.1, 1.5, 1}, 1e-7)
 }
@@ -88,7 +88,7 @@ func TestHalves(t *testing.T) {
 		x[2*i], x[2*i+1], w[i] = uint16(i), uint16(i*7), uint16(i)
 	}
 	buffers := []Buffer{{"x", Bytes(x)}, {"w", Bytes(w)}, {"y", make([]byte, 4*n)}, {"z", make([]byte, 2*n)}}
-	run(t, p, 0, buffers, launch("halves", n/256, 256, 0, plan.At("x", 0), plan.At("w", 0), plan.At("y", 0), plan.At("z", 0), plan.I32(n)))
+	run(t, p, 0, buffers, launch("halves", n/256, 256, 0, launchlist.At("x", 0), launchlist.At("w", 0), launchlist.At("y", 0), launchlist.At("z", 0), launchlist.I32(n)))
 	y, z := Values[uint16](buffers[2].Data), Values[uint16](buffers[3].Data)
 	for i := range n {
 		low, high := float16.Frombits(x[2*i]).Float32(), float16.Frombits(x[2*i+1]).Float32()
@@ -115,7 +115,7 @@ func TestMathFunctions(t *testing.T) {
 	p := program(t, "types.cu", Options{})
 	x := []float32{1e-6, 0.01, 0.3, 0.5, 1, 1.5, 2.5, 3.5, 7, 20}
 	buffers := []Buffer{{"x", Bytes(x)}, {"y", make([]byte, 4*12*len(x))}}
-	run(t, p, 0, buffers, launch("math", 1, int64(len(x)), 0, plan.At("x", 0), plan.At("y", 0)))
+	run(t, p, 0, buffers, launch("math", 1, int64(len(x)), 0, launchlist.At("x", 0), launchlist.At("y", 0)))
 	y := Values[float32](buffers[1].Data)
 	for i, f := range x {
 		v := float64(f)
@@ -155,8 +155,8 @@ func TestCompileErrors(t *testing.T) {
 func TestLaunchBounds(t *testing.T) {
 	p := program(t, right, Options{})
 	buffers := []Buffer{{"x", make([]byte, 4)}}
-	l := launch("saxpy", 1, 256, 0, plan.I32(1), plan.F32(1), plan.At("x", 0), plan.At("x", 0))
-	_, err := p.Run(t.Context(), buffers, []plan.Launch{l}, Settings{})
+	l := launch("saxpy", 1, 256, 0, launchlist.I32(1), launchlist.F32(1), launchlist.At("x", 0), launchlist.At("x", 0))
+	_, err := p.Run(t.Context(), buffers, []launchlist.Launch{l}, Settings{})
 	if err == nil || !strings.Contains(err.Error(), "256 threads a block, but its launch bounds allow 128") {
 		t.Errorf("error %v, expected the launch bounds", err)
 	}
@@ -166,7 +166,7 @@ func TestLaunchBounds(t *testing.T) {
 func TestPortableFibers(t *testing.T) {
 	p := program(t, "handoff.cu", Options{Defines: []string{"TAPC_EMU_UCONTEXT"}})
 	buffers := []Buffer{{"x", make([]byte, 4*64*12)}}
-	run(t, p, 1, buffers, launch("votes", 1, 64, 0, plan.At("x", 0)))
+	run(t, p, 1, buffers, launch("votes", 1, 64, 0, launchlist.At("x", 0)))
 	got := Values[uint32](buffers[0].Data)
 	if diff := cmp.Diff(wantVotes(63), got[63*12:]); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -9,7 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cuda/ptx"
 	"tensortapestry.org/tapc/backends/cuda/toolchain"
-	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -37,9 +37,9 @@ func productInGo(x, w []float32, m, n, k int) []float32 {
 	return z
 }
 
-func halfBits(v float32) uint16   { return float16.Fromfloat32(v).Bits() }
-func halfValue(b uint16) float32  { return float16.Frombits(b).Float32() }
-func dims(x, y, z int64) plan.Dim { return plan.Dim{x, y, z} }
+func halfBits(v float32) uint16         { return float16.Fromfloat32(v).Bits() }
+func halfValue(b uint16) float32        { return float16.Frombits(b).Float32() }
+func dims(x, y, z int64) launchlist.Dim { return launchlist.Dim{x, y, z} }
 
 // product16 runs a tensor core product of 16-bit values; it returns what came out and what must.
 func product16(t *testing.T, p *Program, kernel string, seed uint64, bits func(float32) uint16, value func(uint16) float32) (got, want []float32, err error) {
@@ -48,9 +48,9 @@ func product16(t *testing.T, p *Program, kernel string, seed uint64, bits func(f
 	x, xv := rounded(m*k, 8, bits, value)
 	w, wv := rounded(k*n, 9, bits, value)
 	buffers := []Buffer{{"x", Bytes(x)}, {"w", Bytes(w)}, {"z", make([]byte, 4*m*n)}}
-	_, err = p.Run(t.Context(), buffers, []plan.Launch{{
+	_, err = p.Run(t.Context(), buffers, []launchlist.Launch{{
 		Kernel: kernel, Grid: dims(n/16, m/32, 1), Block: dims(128, 1, 1),
-		Args: []plan.Arg{plan.At("x", 0), plan.At("w", 0), plan.At("z", 0), plan.I32(n), plan.I32(k)},
+		Args: []launchlist.Arg{launchlist.At("x", 0), launchlist.At("w", 0), launchlist.At("z", 0), launchlist.I32(n), launchlist.I32(k)},
 	}}, Settings{Seed: seed})
 	return Values[float32](buffers[2].Data), productInGo(xv, wv, m, n, k), err
 }
@@ -80,9 +80,9 @@ func TestTensorCoresTF32(t *testing.T) {
 	const m, n, k = 32, 24, 40
 	x, w := random(m*k, 10), random(k*n, 11)
 	buffers := []Buffer{{"x", Bytes(x)}, {"w", Bytes(w)}, {"z", make([]byte, 4*m*n)}}
-	run(t, p, 1, buffers, plan.Launch{
+	run(t, p, 1, buffers, launchlist.Launch{
 		Kernel: "product_tf32", Grid: dims(n/8, m/16, 1), Block: dims(32, 1, 1),
-		Args: []plan.Arg{plan.At("x", 0), plan.At("w", 0), plan.At("z", 0), plan.I32(n), plan.I32(k)},
+		Args: []launchlist.Arg{launchlist.At("x", 0), launchlist.At("w", 0), launchlist.At("z", 0), launchlist.I32(n), launchlist.I32(k)},
 	})
 	for i := range x {
 		x[i] = tf32(x[i])
@@ -119,7 +119,7 @@ func TestPartialCopy(t *testing.T) {
 	}
 	for _, seed := range seeds {
 		buffers := []Buffer{{"x", Bytes(x)}, {"y", make([]byte, 512)}}
-		run(t, p, seed, buffers, launch("partial_copy", 1, 32, 0, plan.At("x", 0), plan.At("y", 0), plan.I32(8)))
+		run(t, p, seed, buffers, launch("partial_copy", 1, 32, 0, launchlist.At("x", 0), launchlist.At("y", 0), launchlist.I32(8)))
 		for i, v := range Values[int32](buffers[1].Data) {
 			want := x[i]
 			if i%4 >= 2 {

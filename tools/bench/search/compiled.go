@@ -133,7 +133,7 @@ func simulated(c compiledGraph, plan *planfile.Plan) (float64, error) {
 	}
 	apply.Run(g)
 	table := standard.Table(lib, chooser...)
-	p, err := pipeline.ParsePipeline("lower{target=cuda, allow=reassociate},fuse,layout,tile,plan", table)
+	p, err := pipeline.ParsePipeline("lower{target=cuda, allow=reassociate},fuse,layout,tile,memory", table)
 	if err != nil {
 		return 0, err
 	}

@@ -34,7 +34,7 @@ func TestConfigsAreChosenOneByOne(t *testing.T) {
 	}
 	apply.Run(g)
 	choosers := []tile.Chooser{cpu.Backend().Configs}
-	p, err := pipeline.ParsePipeline("lower{target=cpu},fuse,layout,tile,plan", standard.Table(kernels.Builtin(), choosers...))
+	p, err := pipeline.ParsePipeline("lower{target=cpu},fuse,layout,tile,memory", standard.Table(kernels.Builtin(), choosers...))
 	if err != nil {
 		t.Fatal(err)
 	}
