@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -70,9 +71,9 @@ func (f *costFlags) view(ctx context.Context, a *app, m *pages.Asked) error {
 		m.Code = pages.Text(ctx, b, x.job(outputflags.ProgramName(m.File)), &f.compile.options)
 	}
 	if m.Graph = x.g; f.compile.cuts.Machine() != "" {
-		if m.Prices, err = f.priceOf(ctx, x, m.File); err != nil {
-			return err
+		if m.Prices, err = f.priceOf(ctx, x, m.File); err == nil {
+			err = m.Prices.Walk(x.g)
 		}
 	}
-	return m.Measure(m.Profile)
+	return cmp.Or(err, m.Measure(m.Profile))
 }

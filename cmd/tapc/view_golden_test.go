@@ -28,11 +28,6 @@ func TestViewPictures(t *testing.T) {
 		return write(t, "plan.json", `{"version": 1, "mesh": [{"axis": "t", "size": 8}], "tensors": [`+strings.Join(list, ", ")+`]}`)
 	}
 	transformer := write(t, "transformer.tap", models.Transformer{Type: "float32", Layers: 2, Batch: 1, Tokens: 32, Width: 64, Inner: 128, Heads: 8, KeyHeads: 8, Depth: 8}.Text())
-	frontier := `{"version": 1, "objectives": ["time", "memory", "sent"], "machine": "8xa100", "devices": 8, "points": [`
-	for i := range 12 {
-		frontier += fmt.Sprintf(`{"costs": {"time": %g, "memory": %g, "sent": %d}, "mesh": [8], "from": "seed", "round": %d, "trial": [%d]},`, 0.001*(1+float64(i*i)/20), 8e6/float64(i+1), 1000-7*i*i, i, i)
-	}
-	frontier = write(t, "frontier.json", strings.TrimSuffix(frontier, ",")+"]}")
 	for _, c := range []struct {
 		name string
 		show string // an expression
@@ -43,7 +38,7 @@ func TestViewPictures(t *testing.T) {
 		{"resnet50", "showTab(0)", []string{write(t, "resnet50.tap", resnet50())}},
 		{"resnet50-near", "showTab(0); setFold(false); zoom(6)", []string{write(t, "resnet50.tap", resnet50())}},
 		{"transformer", "showTab(2)", []string{transformer, "--allow=reassociate", "--plan=" + plan("wq_0", `"-", "t", "-"`, "wk_0", `"-", "t", "-"`, "wv_0", `"-", "t", "-"`, "wo_0", `"t", "-", "-"`, "w1_0", `"-", "t"`, "w2_0", `"t", "-"`)}},
-		{"frontier", `showTab(tabs.findIndex(t => t.chart === "plans")); next(1); next(1)`, []string{"../../examples/mlp/mlp.tap", "--frontier=" + frontier}},
+		{"frontier", `showTab(tabs.findIndex(t => t.chart === "plans")); next(1); next(1)`, []string{"../../examples/mlp/mlp.tap", "--frontier=testdata/view/frontier.json"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := browser(t)

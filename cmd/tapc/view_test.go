@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -214,6 +217,51 @@ func TestViewOfASearch(t *testing.T) {
 	expect(t, p, `view.plan = data.plans.points.length - 1; view.against = 0; showDetails(); document.querySelector("#about pre").textContent.split("\n").every(x => x.includes(", instead of ")) + " " + document.querySelector("#about pre").textContent.includes("tensor")`, "true true")
 	picture(t, p, "frontier-search")
 	expect(t, p, `view.plan = 0; showDetails(); document.querySelectorAll("#about select")[2].value`, "-1")
+	var words string
+	if err := p.Eval(`data.plans.points[0].words[2]`, &words); err != nil {
+		t.Fatal(err)
+	}
+	command, says := strings.CutSuffix(words, " writes it")
+	status, picked, errs := tapc(t, "", strings.Fields(command)[1:]...)
+	if !says || status != 0 {
+		t.Fatalf("%s: %d, %s", words, status, errs)
+	}
+	var file struct{ Points []struct{ Plan any } }
+	var plan any
+	data, err := os.ReadFile(frontier)
+	if err := cmp.Or(err, json.Unmarshal(data, &file), json.Unmarshal([]byte(picked), &plan)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(plan, file.Points[0].Plan) || len(file.Points) > 1 && reflect.DeepEqual(plan, file.Points[1].Plan) {
+		t.Errorf("%s gives %v, expected %v", command, plan, file.Points[0].Plan)
+	}
+	quietPage(t, p)
+}
+
+// Devices work beside each other: the timeline is the walk that cost makes, in lanes by their numbers. Near miss: one device carries out one step after the other.
+func TestViewOfDevices(t *testing.T) {
+	p := browser(t)
+	const layer = "../../examples/parallel/"
+	for devices, lanes := range map[string]string{"4": "cpu0,cuda0,cuda1,cuda2,cuda3", "1": "cpu0,cuda0"} {
+		args := []string{layer + "layer.tap", "--machine=8xh100", "--target=cuda", "--allow=reassociate", "--plan=" + layer + "tensor.json", "--devices=" + devices}
+		page(t, p, args...)
+		expect(t, p, `lanesOf(data.steps).join()`, lanes)
+		expect(t, p, `lanesOf(["b two10", "b two9", "a two1"].map(device => ({device}))).join()`, "b two9,b two10,a two1")
+		if devices == "1" {
+			expect(t, p, `data.steps.every((s, i) => i === 0 || s.start >= data.steps[i - 1].start + data.steps[i - 1].time - 1e-12)`, "true")
+			continue
+		}
+		expect(t, p, `showTab(tabs.findIndex(t => t.chart === "time")); `+drawn, "true")
+		picture(t, p, "devices-time")
+		status, out, errs := tapc(t, "", append([]string{"cost", "--json"}, args...)...)
+		var cost struct{ Seconds struct{ Value float64 } }
+		if err := json.Unmarshal([]byte(out), &cost); status != 0 || err != nil {
+			t.Fatal(errs, err)
+		}
+		expect(t, p, fmt.Sprintf(`Math.abs(Math.max(...data.steps.map(s => s.start + s.time)) / %g - 1) < 1e-6`, cost.Seconds.Value), "true")
+		expect(t, p, `data.steps.some(s => data.steps.some(x => x.device !== s.device && x.price && s.price && x.start < s.start + s.time && s.start < x.start + x.time))`, "true")
+		expect(t, p, `[...new Set(data.steps.map(s => s.device))].every(d => { const l = data.steps.filter(s => s.device === d && s.price).sort((a, b) => a.start - b.start); return l.every((s, i) => i === 0 || s.start >= l[i - 1].start + l[i - 1].time - 1e-12); })`, "true")
+	}
 	quietPage(t, p)
 }
 

@@ -71,6 +71,7 @@ func (b *placing) host(order []ir.NodeID, kernels map[ir.NodeID]timed, copies [2
 		if x := h.step(i, id); x != nil {
 			out.Transfers = append(out.Transfers, *x)
 		}
+		b.tasks[id] = h.last[plan.Steps[i].Device%groups]
 	}
 	end := simulate.Task{Name: "end"}
 	for g, i := range h.last {

@@ -47,7 +47,7 @@ func Placed(m *machine.Machine, g *ir.Graph, alone, together price.Steps, thread
 	}
 	b := &placing{place: at, devices: map[ir.NodeID]int{}, tasks: map[ir.NodeID]int{}, lines: lines{g, at, map[way]int{}}}
 	b.g = g
-	out := &Report{Machine: m.Name}
+	out := &Report{Machine: m.Name, Steps: b.tasks}
 	if hosted := Hosted(g); len(hosted) > 0 {
 		at.Order = hosted
 	}

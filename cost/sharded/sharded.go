@@ -39,7 +39,8 @@ type Report struct {
 	Result     *simulate.Result
 	Walk       *simulate.Simulation
 	Transfers  []propagate.Transfer
-	Names      []string // of tasks
+	Names      []string          // of tasks
+	Steps      map[ir.NodeID]int // the task of each step, of a schedule that has its devices itself
 }
 
 // Of prices a program. The graph is the one that a propagation left, scheduled; kernels are its kernels with their prices.

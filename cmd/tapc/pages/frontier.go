@@ -1,15 +1,16 @@
 package pages
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 
 	"tensortapestry.org/tapc/cmd/tapc/plandiff"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/internal/jsonfile"
+	"tensortapestry.org/tapc/internal/shellwords"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -19,6 +20,10 @@ type frontier struct {
 	Objectives []string `json:"objectives"`
 	Machine    string   `json:"machine"`
 	Devices    int64    `json:"devices"`
+	Graph      string   `json:"graph"`
+	Space      string   `json:"space"`
+	Allow      string   `json:"allow"`
+	Rounds     int      `json:"rounds"`
 	Points     []struct {
 		Costs map[string]float64 `json:"costs"`
 		Mesh  []int64            `json:"mesh"`
@@ -72,6 +77,22 @@ func (n *numbers[K]) get(k K) int {
 	return i
 }
 
+// pick is the command that writes the plan of a point of a frontier file, without searching further.
+func (f *frontier) pick(path string, point int) string {
+	words := []string{"tapc", "plan", cmp.Or(f.Graph, "FILE"), "--machine=" + f.Machine, fmt.Sprintf("--devices=%d", f.Devices), "--objective=" + strings.Join(f.Objectives, ",")}
+	if f.Space != "" {
+		words = append(words, "--space="+f.Space)
+	}
+	if f.Allow != "" {
+		words = append(words, "--allow="+f.Allow)
+	}
+	words = append(words, fmt.Sprintf("--rounds=%d", f.Rounds), "--resume="+path, fmt.Sprintf("--pick=%d", point))
+	for i, w := range words {
+		words[i] = shellwords.Quote(w)
+	}
+	return strings.Join(words, " ")
+}
+
 // Frontier reads a frontier file for a page; "" is none.
 func Frontier(path string) (json.RawMessage, error) {
 	if path == "" {
@@ -101,7 +122,7 @@ func readFrontier(path string, data []byte) (json.RawMessage, error) {
 	things, says := numbers[thing]{of: map[thing]int{}}, numbers[string]{of: map[string]int{}}
 	for i, p := range f.Points {
 		x := point{Words: []string{fmt.Sprintf("on %d devices of %s, mesh %s", f.Devices, f.Machine, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Mesh), " ", "x"), "[]")), fmt.Sprintf("found by %s in round %d", p.From, p.Round),
-			fmt.Sprintf("tapc plan --resume %s --pick %d writes it", filepath.Base(path), i+1)}}
+			f.pick(path, i+1) + " writes it"}}
 		if p.Fault != "" {
 			x.Words = append(x.Words, p.Fault)
 		}

@@ -104,7 +104,7 @@ func apart(p *page.Program, name string) {
 	}
 }
 
-// mostLine is how many bytes of a line of the source are shown.
+// mostLine is how many bytes of a place of the source are shown.
 const mostLine = 400
 
 // lines gives the lines of the source that operations come from.
@@ -121,14 +121,42 @@ func (m *Program) lines() map[int]string {
 		}
 		for _, at := range places {
 			if i := int(at.Line); i > 0 && i <= len(all) {
-				out[i] = strings.ToValidUTF8(all[i-1][:min(len(all[i-1]), mostLine)], "?")
+				out[i] = excerpt(all[i-1:])
 			}
 		}
 	}
 	return out
 }
 
-// steps gives the kernels and transfers in their order: with the times of a machine, or one long as another.
+// excerpt is the first of some lines, or, where that only opens a bracket, as in JSON, those to the one that closes it; clipped.
+func excerpt(lines []string) string {
+	end, indent := 1, ""
+	if word := strings.TrimSpace(lines[0]); word == "{" || word == "[" {
+		indent = lines[0][:strings.Index(lines[0], word)]
+		for size := 0; end < len(lines) && size <= mostLine; end++ {
+			size += len(lines[end])
+			if rest, ok := strings.CutPrefix(lines[end], indent); !ok || rest == strings.TrimLeft(rest, " \t") { // no deeper
+				end++
+				break
+			}
+		}
+	}
+	var text strings.Builder
+	for i, l := range lines[:end] {
+		if i > 0 {
+			text.WriteByte('\n')
+		}
+		text.WriteString(strings.TrimPrefix(l, indent))
+	}
+	out := text.String()
+	if len(out) > mostLine {
+		out = out[:mostLine] + "…"
+	}
+	return strings.ToValidUTF8(out, "?")
+}
+
+// steps gives the kernels and transfers in their order: with the times of a machine, or one long as another. Where several devices work beside each
+// other, they run when the walk of the schedule says.
 func (m *Program) steps(order []ir.NodeID) []page.Step {
 	priced := map[ir.NodeID]int{}
 	if m.Prices != nil {
@@ -148,6 +176,10 @@ func (m *Program) steps(order []ir.NodeID) []page.Step {
 		}
 		if i, ok := priced[id]; ok {
 			s.Time, s.Price = m.Prices.Kernels[i].Time.Value, priceOf(m.Prices, i)
+		}
+		if m.Prices != nil && m.Prices.Times != nil {
+			when := m.Prices.Times[id]
+			s.Start, s.Time = when.From, when.To-when.From
 		}
 		at += s.Time
 		steps = append(steps, s)

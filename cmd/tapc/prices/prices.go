@@ -44,7 +44,13 @@ type Report struct {
 	Memory   []backends.MemoryTerm // that the program has at most; nil if it has no statement of it
 	Joules   float64               // 0 if the machine file has no power
 	Critical []int                 // kernels of the longest path
+	Times    map[ir.NodeID]Span    // of steps, where Walk said them
+	on       *machine.Machine
+	settings price.Settings
 }
+
+// Span is when a step begins and ends, in seconds.
+type Span struct{ From, To float64 }
 
 // Of prices a schedule. Memory is what the program states.
 func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.MemoryTerm) (*Report, error) {
@@ -52,7 +58,7 @@ func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.Mem
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Machine: m.Name, Units: s.Units, Kernels: kernels, Memory: memory}
+	r := &Report{Machine: m.Name, Units: s.Units, Kernels: kernels, Memory: memory, on: m, settings: s}
 	for i, k := range kernels {
 		r.Names = append(r.Names, g.Name(k.Node))
 		r.Time = r.Time.Plus(k.Time)
@@ -81,28 +87,54 @@ func OfMesh(g *ir.Graph, m *machine.Machine, s price.Settings, r *propagate.Resu
 
 // OfDevices prices a schedule on the devices that it has. Those that are threads of one host share out the threads of the program, one for each of their cores if it is not said how many.
 func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (Mesh, error) {
+	_, report, err := onDevices(g, m, s)
+	return Mesh{report}, err
+}
+
+// Walk says when each step of the schedule runs, if it has kernels on several devices, which work beside each other; kernels are then priced as what one device takes.
+func (r *Report) Walk(g *ir.Graph) error {
+	devices := map[ir.NodeID]bool{}
+	for _, k := range r.Kernels {
+		devices[g.Node(k.Node).Body.(*schedule.Kernel).Device] = true
+	}
+	if len(devices) < 2 {
+		return nil
+	}
+	alone, walk, err := onDevices(g, r.on, r.settings)
+	if err != nil {
+		return err
+	}
+	r.Kernels, r.Times = alone.Kernels, map[ir.NodeID]Span{}
+	for id, task := range walk.Steps {
+		r.Times[id] = Span{walk.Result.Start[task], walk.Result.End[task]}
+	}
+	return nil
+}
+
+// onDevices prices the steps of a schedule while one of its devices works, and what all take.
+func onDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (alone price.Steps, _ *sharded.Report, _ error) {
 	threads := s.Units
 	if list := sharded.Hosted(g); len(list) > 0 {
 		d, err := m.Device("", schedule.Host.String())
 		if err != nil {
-			return Mesh{}, err
+			return alone, nil, err
 		}
 		threads = cmp.Or(threads, d.Units*int64(len(list)))
 		_, s.Units = sharded.Threads(threads, len(list))
 		if s.Copies, err = sharded.Copies(g); err != nil {
-			return Mesh{}, err
+			return alone, nil, err
 		}
 	}
 	alone, err := price.Of(g, m, s)
 	if err != nil {
-		return Mesh{}, err
+		return alone, nil, err
 	}
 	together, err := price.Of(g, m.Together(), s)
 	if err != nil {
-		return Mesh{}, err
+		return alone, nil, err
 	}
 	report, err := sharded.Placed(m, g, alone, together, threads)
-	return Mesh{report}, err
+	return alone, report, err
 }
 
 // Operations and bytes of all kernels.

@@ -71,8 +71,14 @@ function laneOf(device) {
   return {name: device.slice(at + 1), program: device.slice(0, Math.max(at, 0))};
 }
 
+// lanesOf gives the devices of steps or of buffers: those of a program after those of the one before it, by their numbers.
+function lanesOf(list) {
+  const names = [...new Set(list.map(x => x.device))], programs = names.map(n => laneOf(n).program);
+  return names.map(laneOf).map((d, i) => ({...d, device: names[i]})).sort((a, b) => programs.indexOf(a.program) - programs.indexOf(b.program) || a.name.localeCompare(b.name, "en", {numeric: true})).map(d => d.device);
+}
+
 function timeline(X, w, h) {
-  const steps = data.steps, end = Math.max(1e-12, ...steps.map(s => s.start + s.time)), devices = [...new Set(steps.map(s => s.device))];
+  const steps = data.steps, end = Math.max(1e-12, ...steps.map(s => s.start + s.time)), devices = lanesOf(steps);
   const high = Math.max(22, Math.min(90, (h - TOP - 20) / Math.max(1, devices.length) - 10));
   let program = "";
   devices.map(laneOf).forEach((d, i) => {
@@ -97,7 +103,7 @@ function timeline(X, w, h) {
 
 function memory(X, w, h) {
   const blocks = data.blocks, last = Math.max(1, ...blocks.map(b => b.last + 1)), size = Math.max(1, ...blocks.map(b => b.offset + b.bytes));
-  const devices = [...new Set(blocks.map(b => b.device))], each = (h - TOP - 30) / devices.length, high = each - (devices.length > 1 ? 22 : 0), marks = Math.max(1, Math.min(4, Math.floor(high / 40)));
+  const devices = lanesOf(blocks), each = (h - TOP - 30) / devices.length, high = each - (devices.length > 1 ? 22 : 0), marks = Math.max(1, Math.min(4, Math.floor(high / 40)));
   devices.forEach((d, k) => {
     const foot = TOP + each * k + high;
     for (let i = 0; i <= marks; i++) lane(bytes(size * i / marks), foot - high * i / marks + 4);
