@@ -27,8 +27,9 @@ func TestProducts(t *testing.T) {
 		has, hasNot    string
 	}{
 		{"in place", 1, 3, 40, 70, false, "", "_panel("},
-		{"in place, one partial sum", 1, 2, 200, 150, false, "open", "sums = "},
-		{"in place, partial sums", 1, 2, 700, 150, false, "sums = ", "totals"},
+		{"in place, one partial sum", 1, 1, 200, 150, false, "open", "sums = "},
+		{"in place, partial sums", 1, 1, 700, 150, false, "sums = ", "totals"},
+		{"in place, of few rows, whole", 1, 2, 700, 150, false, "", "open"},
 		{"in place, partial sums in groups", 1, 2, 5000, 20, false, "totals", "_panel("},
 		{"in place, of rows that stay near", 1, 30, 20, 600, false, "", "_panel("},
 		{"panels of a piece", 1, 30, 240, 10, false, "panels = ", "- f * "},
@@ -122,7 +123,8 @@ func TestLargeProducts(t *testing.T) {
 		{"with the next columns", 600, 300, 1024, "// the next columns", "_left(", usual},
 		{"with the next piece", 520, 240, 1024, "// the next piece", "_pack(", usual},
 		{"without a next piece, as columns are few", 258, 128, 10, "_panel(", "// the next", usual},
-		{"few rows, read once", 2, 3000, 530, "sums = ", "_left(", usual},
+		{"few rows, of what no cache holds", 2, 3000, 2800, "sums = ", "_left(", usual},
+		{"few rows, of what caches hold", 2, 3000, 530, "x16 open[", "sums = ", usual},
 		{"few rows, a long sum", 2, 9000, 30, "groups = (", "_left(", usual},
 		{"where they stand, a long sum", 30, 5000, 40, "groups = (", "_left(", usual},
 		{"where they stand, a long sum and many tiles", 1100, 5000, 40, "totals", "groups = (", usual},

@@ -7,18 +7,19 @@ import (
 const (
 	SumBlock = nest.SumBlock
 
-	maxRows       = 14      // of a register tile
-	pagedRows     = 8       // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
-	halfPagedRows = 12      // of one whose rows lie half pages apart
-	maxVectors    = 8       // of a register tile
-	leastVectors  = 2       // of a register tile whose reduction is too long for a cache
-	pieces        = 32      // that a large product is cut into at least, for threads to share
-	fewPieces     = 8       // that do if more would have to share columns in panels
-	productWork   = 1 << 16 // multiply-adds from which threads pay, and of the smallest piece
-	foldBlock     = 512     // about how many run at once if there are more
-	streamRows    = 16      // rows of a right operand that are read side by side when it is read once,
-	streamCols    = 1024    // and columns
-	transposeRows = 32      // that columns are transposed for panel by panel
+	maxRows       = 14       // of a register tile
+	pagedRows     = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
+	halfPagedRows = 12       // of one whose rows lie half pages apart
+	maxVectors    = 8        // of a register tile
+	leastVectors  = 2        // of a register tile whose reduction is too long for a cache
+	pieces        = 32       // that a large product is cut into at least, for threads to share
+	fewPieces     = 8        // that do if more would have to share columns in panels
+	productWork   = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
+	foldBlock     = 512      // about how many run at once if there are more
+	streamRows    = 16       // rows of a right operand that are read side by side when it is read in order,
+	streamCols    = 1024     // and columns,
+	streamBytes   = 32 << 20 // of one that several rows read, above which no cache holds it
+	transposeRows = 32       // that columns are transposed for panel by panel
 )
 
 // Of a contraction whose rows are put in panels piece by piece.
@@ -287,10 +288,16 @@ func transposedPanels(c *nest.Contraction) int64 {
 	return max(1, min(busySums/max(1, c.Row.Extent), firstCache/2/(PanelBytes*max(1, c.InnerReduction()))))
 }
 
-// cutFold cuts a long reduction. A right operand that is read once unpacked is read in order: some rows of it at once.
+// streams says whether a right operand is read in order: by one row, which is all that is done with it, or by few rows if no cache holds it. Where caches do, few of its columns are
+// read at once, many rows of them: that takes less than taking up sums again every few rows (docs/performance.md).
+func (p *productPlan) streams(c *nest.Contraction, size int64) bool {
+	return c.Row.Extent == 1 || c.Row.Extent <= 2*p.tile.Rows && nest.SaturatingProduct(p.length, c.Col.Extent, size) > streamBytes
+}
+
+// cutFold cuts a long reduction. Of an unpacked right operand that is read in order some rows are read at once.
 func (p *productPlan) cutFold(c *nest.Contraction, size int64) {
 	switch {
-	case p.Right == Unpacked && c.Row.Extent <= 2*p.tile.Rows && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
+	case p.Right == Unpacked && p.streams(c, size) && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
 		p.fold = streamRows
 	case p.Left == PerMacroTile:
 		if p.length > pieceFold {
