@@ -246,6 +246,7 @@ func TestViewOfDevices(t *testing.T) {
 		args := []string{layer + "layer.tap", "--machine=8xh100", "--target=cuda", "--allow=reassociate", "--plan=" + layer + "tensor.json", "--devices=" + devices}
 		page(t, p, args...)
 		expect(t, p, `lanesOf(data.steps).join()`, lanes)
+		expect(t, p, `["matmul", "op:"].map(word => data.steps.some(s => s.name.startsWith(word))).join()`, "true,false") // as boxes say it
 		expect(t, p, `lanesOf(["b two10", "b two9", "a two1"].map(device => ({device}))).join()`, "b two9,b two10,a two1")
 		if devices == "1" {
 			expect(t, p, `data.steps.every((s, i) => i === 0 || s.start >= data.steps[i - 1].start + data.steps[i - 1].time - 1e-12)`, "true")

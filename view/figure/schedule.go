@@ -97,7 +97,7 @@ func (b *builder) kernel(n *ir.Node, k *schedule.Kernel) {
 	for i := range k.Configs {
 		f.add("config for "+k.Configs[i].Target, k.Configs[i].String())
 	}
-	it := Item{Kind: Kernel, Title: kernelsWord(k.Name), Color: b.color(b.kernelClass(k)), Facts: f}
+	it := Item{Kind: Kernel, Title: KernelsWord(k.Name), Color: b.color(b.kernelClass(k)), Facts: f}
 	if it.Lines = []string{strings.Join(extents, "×")}; len(k.Configs) > 0 {
 		it.Lines = append(it.Lines, k.Configs[0].Stages[0].Algorithm.String())
 	}
@@ -105,8 +105,8 @@ func (b *builder) kernel(n *ir.Node, k *schedule.Kernel) {
 	b.places(k)
 }
 
-// kernelsWord is the name of a kernel without the namespaces of what it is made of.
-func kernelsWord(name string) string {
+// KernelsWord is the name of a kernel without the namespaces of what it is made of.
+func KernelsWord(name string) string {
 	parts := strings.Split(name, "+")
 	for i, p := range parts {
 		parts[i] = kernelWord(p)

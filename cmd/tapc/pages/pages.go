@@ -168,7 +168,7 @@ func (m *Program) steps(order []ir.NodeID) []page.Step {
 	for number, id := range order {
 		s := page.Step{Node: id, Name: m.Graph.Node(id).Label, Device: deviceOf(m.Graph, id), Start: at, Time: 1, Measured: m.Measured[number]}
 		if k, ok := m.Graph.Node(id).Body.(*schedule.Kernel); ok {
-			s.Name = k.Name
+			s.Name = figure.KernelsWord(k.Name)
 		}
 		s.Name = cmp.Or(s.Name, "transfer")
 		if m.Prices != nil || m.Measured != nil {
