@@ -76,6 +76,15 @@ type Job struct {
 	// Writable refuses a file that would be lost.
 	Writable func(path string) error
 	Made     *Made // what a program is made from; nil if it is made for one run
+	// Stage is told what a back end begins to do, as "compile", for the times of --timing; nil if nobody asks.
+	Stage func(name string)
+}
+
+// Begin tells Stage, if there is one.
+func (j *Job) Begin(stage string) {
+	if j.Stage != nil {
+		j.Stage(stage)
+	}
 }
 
 // Missing is the error of an output whose tools a machine lacks.

@@ -268,7 +268,8 @@ type builder func(ctx context.Context, cc *toolchain.Compiler, src *Source, load
 
 // make builds a program. Missing or unfit data is found before the compiler runs.
 func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Options, build builder) error {
-	opt.Version, opt.CPU = j.Version, j.Values.Text(cpuOption.Name)
+	opt.Version, opt.CPU, opt.Stage = j.Version, j.Values.Text(cpuOption.Name), j.Begin
+	j.Begin("emit")
 	cc, err := t.find(ctx, j.Values)
 	if err != nil {
 		return err

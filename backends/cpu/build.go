@@ -26,6 +26,14 @@ type Options struct {
 	CPU     string   // processors to write code for, see Compiler.Targets
 	Flags   []string // further compiler flags, behind the usual ones
 	Weights string   // file beside an executable or library that the constants go to; "" puts them inside
+	// Stage is told what begins: "compile", which writes constants too, and "link"; nil if nobody asks.
+	Stage func(name string)
+}
+
+func (o *Options) begin(stage string) {
+	if o.Stage != nil {
+		o.Stage(stage)
+	}
 }
 
 // Build compiles and links a program. The executable appears at path complete or not at all.
@@ -79,6 +87,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	defer os.RemoveAll(dir)
 	var files outputfile.Files // the program, and what is beside it
 	defer files.Discard()
+	opt.begin("compile")
 	objects, err := objects(ctx, c, dir, parts, src, load, opt, what, &files)
 	if err != nil {
 		return err
@@ -92,6 +101,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 			return err
 		}
 	}
+	opt.begin("link")
 	if err := link(ctx, c, dir, objects, path, opt, what, &files); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -164,20 +163,18 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 
 // make lets a back end make its output, and tells how long everything took.
 func (c *compilation) make(ctx context.Context, goal *goal, file, out string) error {
-	a, begun := c.flags.app, time.Now()
+	a, work := c.flags.app, c.result.Timing.Append(goal.output.Name)
 	if m, ok := a.stderr.(*progress.Meter); ok {
 		m.Begin(backendWork)
 	}
 	j := c.job(outputflags.ProgramName(file))
+	j.Stage = work.Stage
 	err := c.record(ctx, j)
 	if err == nil {
 		err = a.make(ctx, goal, j, out)
 	}
+	work.End()
 	endProgress(a, err == nil)
-	if c.result == nil {
-		return err
-	}
-	c.result.Timing.Append(goal.output.Name, time.Since(begun))
 	return cmp.Or(err, c.flags.report.tell(ctx, a, c.result))
 }
 

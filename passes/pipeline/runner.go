@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline/timing"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
 
@@ -65,7 +66,7 @@ type Result struct {
 	Last    Application    // the last of them
 	Rules   map[string]int // how many there were by each rule
 	Stats   Stats
-	Timing  *Span
+	Timing  *timing.Span
 	musts   []must // what has to be rewritten before the next stage
 }
 
@@ -93,8 +94,8 @@ func (r *Runner) Run(ctx context.Context, p Pipeline, g *ir.Graph) (*Result, err
 		run.input = func() (*ir.Graph, error) { return kept, nil }
 	}
 	err := run.all(ctx)
-	run.spans.close(run.result.Graph)
-	run.result.Timing = run.spans.root
+	run.spans.Close(run.result.Graph)
+	run.result.Timing = run.spans.Root()
 	return run.result, err
 }
 
@@ -112,7 +113,7 @@ type run struct {
 	steps   []Step
 	input   func() (*ir.Graph, error) // the graph as it was given
 	result  *Result
-	spans   spans
+	spans   timing.Recorder
 	fuel    *rewrite.Fuel
 	envs    [stages]*check.Environment
 	changed string // the last pass that ran; "" before the first
@@ -129,7 +130,7 @@ func newRun(r *Runner, p Pipeline, g *ir.Graph) *run {
 		now = time.Now
 	}
 	x := &run{Runner: r, steps: p.Steps, result: &Result{Graph: g, Stage: StageOf(g), Rules: map[string]int{}, Stats: Stats{}}}
-	x.spans.begin(now, g)
+	x.spans.Begin(now, g)
 	if r.Fuel != nil {
 		x.fuel = &rewrite.Fuel{Left: *r.Fuel}
 	}
@@ -144,9 +145,9 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	if !r.NoVerify {
-		r.spans.open("verify", verifyWork, r.result.Graph)
+		r.spans.Open("verify", timing.Verify, r.result.Graph)
 		err := r.verify(ctx, r.result.Graph, r.result.Stage, "")
-		r.spans.close(r.result.Graph)
+		r.spans.Close(r.result.Graph)
 		if err != nil {
 			return err
 		}
@@ -206,8 +207,8 @@ func (r *run) each(ctx context.Context, steps []Step) error {
 
 // group runs steps again and again until they change nothing.
 func (r *run) group(ctx context.Context, s *Step) error {
-	r.spans.open(groupName, groupWork, r.result.Graph)
-	defer func() { r.spans.close(r.result.Graph) }()
+	r.spans.Open(groupName, timing.Group, r.result.Graph)
+	defer func() { r.spans.Close(r.result.Graph) }()
 	before, err := r.fingerprint(ctx, r.result.Graph)
 	for round := 0; round < s.Max && err == nil; round++ {
 		if err = r.each(ctx, s.Group); err != nil {
@@ -230,8 +231,8 @@ func (r *run) step(ctx context.Context, s *Step) error {
 	if r.Print.Begin != nil {
 		r.Print.Begin(s.Pass.Name)
 	}
-	r.spans.open(s.Pass.Name, passWork, r.result.Graph)
-	defer func() { r.spans.close(r.result.Graph) }()
+	r.spans.Open(s.Pass.Name, timing.Pass, r.result.Graph)
+	defer func() { r.spans.Close(r.result.Graph) }()
 	if err := r.printBefore(s); err != nil {
 		return err
 	}
@@ -324,9 +325,9 @@ func (r *run) passError(ctx context.Context, s *Step, err error) error {
 // checkStep verifies the graph that a pass left and compares its values with those before.
 func (r *run) checkStep(ctx context.Context, s *Step, before *ir.Graph) error {
 	if !r.NoVerify && (s.Pass.Suspect == nil || !s.Pass.Suspect.Verified) {
-		r.spans.open("verify", verifyWork, r.result.Graph)
+		r.spans.Open("verify", timing.Verify, r.result.Graph)
 		err := r.verify(ctx, r.result.Graph, r.result.Stage, s.Pass.Name)
-		r.spans.close(r.result.Graph)
+		r.spans.Close(r.result.Graph)
 		if err != nil {
 			return err
 		}
@@ -346,9 +347,9 @@ func (r *run) checkValues(ctx context.Context, s *Step, before *ir.Graph) error 
 	if now, err := r.fingerprint(ctx, r.result.Graph); err != nil || now == old {
 		return err
 	}
-	r.spans.open("check-values", valuesWork, r.result.Graph)
+	r.spans.Open("check-values", timing.Values, r.result.Graph)
 	found := r.Values.Equal(ctx, before, r.result.Graph, r.Values.Seed)
-	r.spans.close(r.result.Graph)
+	r.spans.Close(r.result.Graph)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

@@ -94,6 +94,7 @@ var Table = []Rule{
 	{"passes/rewrite", 4, 0},
 	{"passes/rewrite/rulepage", 4, 1},
 	{"passes/pipeline", 4, 1},
+	{"passes/pipeline/timing", 4, 0},
 	{"passes/apply", 4, 2}, // no pass imports another
 	{"passes/bind", 4, 2},
 	{"passes/choose", 4, 2},

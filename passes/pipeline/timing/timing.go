@@ -1,4 +1,5 @@
-package pipeline
+// Package timing says what the time of a compilation is spent on: a tree of spans, those of passes and behind them those of what a back end does.
+package timing
 
 import (
 	"encoding/json"
@@ -10,51 +11,53 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// work is what a span of time was spent on.
-type work string
+// Work is what a span of time was spent on.
+type Work string
 
 const (
-	wholeWork  work = "pipeline"
-	groupWork  work = "group"
-	passWork   work = "pass"
-	verifyWork work = "verify"
-	valuesWork work = "values"
-	buildWork  work = "build"
+	whole  Work = "pipeline"
+	Group  Work = "group"
+	Pass   Work = "pass"
+	Verify Work = "verify"
+	Values Work = "values"
+	build  Work = "build"
 )
 
 // Span is a time that was spent, with what it consists of. Nodes are those of the graph before and after.
 type Span struct {
 	Name     string        `json:"name"`
-	Work     work          `json:"work"` // pipeline, group, pass, verify values or build
+	Work     Work          `json:"work"` // pipeline, group, pass, verify values or build
 	Start    time.Duration `json:"start_ns"`
 	Time     time.Duration `json:"time_ns"`
 	Nodes    [2]int        `json:"nodes"`
 	Children []*Span       `json:"children,omitempty"`
 }
 
-// spans records a tree of spans.
-type spans struct {
+// Recorder records the spans of passes, which lie within each other.
+type Recorder struct {
 	now   func() time.Time
 	begun time.Time
 	root  *Span
 	path  []*Span
 }
 
-func (s *spans) begin(now func() time.Time, g *ir.Graph) {
+// Begin begins the span of all passes.
+func (s *Recorder) Begin(now func() time.Time, g *ir.Graph) {
 	s.now, s.begun = now, now()
-	s.root = &Span{Name: string(wholeWork), Work: wholeWork, Nodes: [2]int{g.Len()}}
+	s.root = &Span{Name: string(whole), Work: whole, Nodes: [2]int{g.Len()}}
 	s.path = []*Span{s.root}
 }
 
-func (s *spans) open(name string, w work, g *ir.Graph) {
+// Open begins a span within the innermost one.
+func (s *Recorder) Open(name string, w Work, g *ir.Graph) {
 	x := &Span{Name: name, Work: w, Start: s.now().Sub(s.begun), Nodes: [2]int{g.Len()}}
 	top := s.path[len(s.path)-1]
 	top.Children = append(top.Children, x)
 	s.path = append(s.path, x)
 }
 
-// close ends the innermost span; g may be nil if the graph was lost.
-func (s *spans) close(g *ir.Graph) {
+// Close ends the innermost span; g may be nil if the graph was lost.
+func (s *Recorder) Close(g *ir.Graph) {
 	x := s.path[len(s.path)-1]
 	s.path = s.path[:len(s.path)-1]
 	x.Time = s.now().Sub(s.begun) - x.Start
@@ -63,10 +66,40 @@ func (s *spans) close(g *ir.Graph) {
 	}
 }
 
-// Append adds work that comes behind all passes: what a back end does with the graph.
-func (s *Span) Append(name string, t time.Duration) {
-	s.Children = append(s.Children, &Span{Name: name, Work: buildWork, Start: s.Start + s.Time, Time: t, Nodes: [2]int{s.Nodes[1], s.Nodes[1]}})
-	s.Time += t
+// Root gives the span of all passes.
+func (s *Recorder) Root() *Span { return s.root }
+
+// Appended is work that comes behind all passes, while it is done.
+type Appended struct {
+	whole, span *Span
+	begun       time.Time
+}
+
+// Append begins work that comes behind all passes: what a back end does with the graph.
+func (s *Span) Append(name string) *Appended {
+	x := &Span{Name: name, Work: build, Start: s.Start + s.Time, Nodes: [2]int{s.Nodes[1], s.Nodes[1]}}
+	s.Children = append(s.Children, x)
+	return &Appended{whole: s, span: x, begun: time.Now()}
+}
+
+// Stage begins the next stage of the work, and ends the one before it.
+func (a *Appended) Stage(name string) {
+	a.endStage()
+	a.span.Children = append(a.span.Children, &Span{Name: name, Work: build, Start: a.span.Start + time.Since(a.begun), Nodes: a.span.Nodes})
+}
+
+func (a *Appended) endStage() {
+	if n := len(a.span.Children); n > 0 {
+		last := a.span.Children[n-1]
+		last.Time = a.span.Start + time.Since(a.begun) - last.Start
+	}
+}
+
+// End ends the work and its last stage.
+func (a *Appended) End() {
+	a.endStage()
+	a.span.Time = time.Since(a.begun)
+	a.whole.Time += a.span.Time
 }
 
 // WriteTiming writes the times as a tree for people: seconds, share of the whole, name, nodes before and after.
