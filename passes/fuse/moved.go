@@ -180,12 +180,16 @@ func (m *mover) replace(to *reader, operand int) bool {
 	return true
 }
 
-// within puts a border around each of the elements that one of is chosen inside it, and one border around an element with two.
+// within puts a border around each of the elements that one of is chosen inside it, and one border around an element with two. A choice by elements stays inside: they
+// need not be there beyond the border.
 func within(e *scalar.Expr) *scalar.Expr {
 	if e.Op != scalar.Where || e.Args[2].Op != scalar.Const || e.Args[1].Op != scalar.Where {
 		return e
 	}
 	inner := e.Args[1]
+	if inner.Args[0].Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load || e.Op == scalar.Local }) {
+		return e
+	}
 	if inner.Args[2].Equal(e.Args[2]) {
 		both := access.Operation(scalar.And, e.Args[0], inner.Args[0])
 		return within(access.Operation(scalar.Where, both, inner.Args[1], inner.Args[2]))
