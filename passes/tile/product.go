@@ -134,7 +134,7 @@ func (t Target) loadCycles(v, length int64) int64 {
 const (
 	firstCache  = 32 << 10 // bytes of columns that the first cache keeps
 	pageBytes   = 4 << 10  // apart, bytes share a set of the first cache
-	rowShares   = 4        // macro-tiles of a product of one row, at least
+	rowShares   = 4        // macro-tiles of a product whose right operand is read in order, at least
 	busySums    = 4        // vectors of sums at work, from which more gain little where columns are transposed
 	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
 )
@@ -231,7 +231,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) p
 	least := width
 	switch {
 	case p.fold == streamRows:
-		least = roundUp(streamCols, width)
+		least = roundUp(min(streamCols, c.Col.Extent/rowShares), width)
 	case near:
 		least = p.cols
 	case p.Left == PerMacroTile:
