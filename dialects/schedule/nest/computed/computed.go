@@ -46,9 +46,13 @@ func Of(k *schedule.Kernel, sum *scalar.Expr, steps Steps) (factor *scalar.Expr,
 	return right, left.Ref, most
 }
 
-// ofElements says whether an expression is of elements of operands, loops and constants alone, and of some element.
+// ofElements says whether an expression is of elements of operands, loops and constants alone, and of some element. Loops may not choose among elements, as those of
+// what is put together of others do: each macro-tile would choose again for each element, which takes longer than to put them together once.
 func ofElements(e *scalar.Expr) bool {
-	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load }) && !e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Local || e.Op == scalar.Reduce })
+	loop := func(e *scalar.Expr) bool { return e.Op == scalar.Loop }
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load }) && !e.Any(func(e *scalar.Expr) bool {
+		return e.Op == scalar.Local || e.Op == scalar.Reduce || e.Op == scalar.Where && e.Args[0].Any(loop)
+	})
 }
 
 // Follows says whether a factor is the same wherever an operand's element is, but for loops that are summed over.
