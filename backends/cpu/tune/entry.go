@@ -37,6 +37,7 @@ type Entry struct {
 type Trial struct {
 	Config string `json:"config"`
 	Says   string `json:"says"` // the config in words
+	Code   string `json:"code"` // digest of its C, "" if none can be written
 	Verdict
 }
 

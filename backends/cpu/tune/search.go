@@ -196,7 +196,8 @@ var errSame = errors.New("it is the same C as that of another")
 
 // try builds a candidate and races it against the present choice.
 func (s *search) try(ctx context.Context, c candidate) error {
-	p, v, err := s.measure(ctx, c.Config)
+	code, err := s.lab.Code(s.kernel, c.Config)
+	p, v, err := s.measure(ctx, c.Config, code, err)
 	if err != nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (s *search) try(ctx context.Context, c candidate) error {
 	if p != nil {
 		p.Remove()
 	}
-	t := Trial{Config: c.text, Says: s.kernel.Words(c.Config), Verdict: v}
+	t := Trial{Config: c.text, Says: s.kernel.Words(c.Config), Code: code, Verdict: v}
 	s.entry.Trials = append(s.entry.Trials, t)
 	if v.Outcome == Faster {
 		s.around(c.Config)
@@ -215,9 +216,8 @@ func (s *search) try(ctx context.Context, c candidate) error {
 	return s.tried(t)
 }
 
-// measure races a config against the present choice. One that cannot be built, or has other values, is refused.
-func (s *search) measure(ctx context.Context, c *schedule.Config) (Program, Verdict, error) {
-	code, err := s.lab.Code(s.kernel, c)
+// measure races a config against the present choice. One that cannot be built, or has other values, is refused. Its code comes with the reason why there is none.
+func (s *search) measure(ctx context.Context, c *schedule.Config, code string, err error) (Program, Verdict, error) {
 	if err == nil && s.codes[code] {
 		err = errSame
 	}

@@ -173,6 +173,9 @@ func (b *Bench) Run(ctx context.Context, list []*Result, s Settings) error {
 			until = now.Add(time.Duration(float64(end.Sub(now)) * min(1, r.total()/left)))
 		}
 		left -= r.total()
+		if r.Entry != nil {
+			r.forget(s.Lab)
+		}
 		if r.Reason == "" && !r.Complete() {
 			if err := b.tune(ctx, r, s, until); err != nil {
 				return err
@@ -181,6 +184,22 @@ func (b *Bench) Run(ctx context.Context, list []*Result, s Settings) error {
 		s.Done(r)
 	}
 	return nil
+}
+
+// forget leaves out trials of C that is written otherwise now: they are to be measured again.
+func (r *Result) forget(lab Lab) {
+	had := len(r.Entry.Trials)
+	r.Entry.Trials = slices.DeleteFunc(r.Entry.Trials, func(t Trial) bool {
+		c, err := readConfig(t.Config)
+		if err != nil {
+			return true
+		}
+		code, _ := lab.Code(r.Kernel, c) // "" where there is none
+		return code != t.Code
+	})
+	if len(r.Entry.Trials) < had {
+		r.Entry.Complete = false
+	}
 }
 
 // tune tunes a kernel until some time.

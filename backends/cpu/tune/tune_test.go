@@ -227,11 +227,19 @@ func TestDamage(t *testing.T) {
 	if text, _ := cache.Get(key); string(text) != string(content) {
 		t.Error("the entry is another than at first")
 	}
-	changed := strings.Replace(string(content), `"code": "`, `"code": "0`, 1)
-	cache.Put(key, []byte(changed))
-	lab := &fake{}
-	if tuned(t, b, g, settings(t, cache, lab)); lab.built == 0 {
-		t.Error("what was measured of other C is used")
+	const code = `"code": "`
+	first, last := strings.Index(string(content), code)+len(code), strings.LastIndex(string(content), code)+len(code)
+	for what, at := range map[string]int{"of the choice": first, "of a trial": last} {
+		changed := string(content[:at]) + "0" + string(content[at:])
+		cache.Put(key, []byte(changed))
+		lab := &fake{}
+		again := tuned(t, b, g, settings(t, cache, lab))
+		if lab.built == 0 || !again[0].Complete() {
+			t.Errorf("what was measured of other C %s is used", what)
+		}
+		if text, _ := cache.Get(key); at == last && (lab.built > 3 || string(text) == changed) {
+			t.Errorf("%d programs are built for one trial, and the entry is\n%s", lab.built, text)
+		}
 	}
 }
 
