@@ -2,10 +2,11 @@ package simulate
 
 import (
 	"cmp"
-	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
+
+	"tensortapestry.org/tapc/internal/traceevent"
 )
 
 // Result is what a walk gives.
@@ -121,35 +122,22 @@ func (s *Simulation) critical() (path []int) {
 
 // Trace writes when each task runs, as a trace for chrome://tracing or Perfetto: one process for kernels, a row for each device, and one for flows.
 func (s *Simulation) Trace(w io.Writer) error {
-	type event struct {
-		Name string             `json:"name"`
-		Cat  string             `json:"cat"`
-		Ph   string             `json:"ph"`
-		TS   float64            `json:"ts"`
-		Dur  float64            `json:"dur"`
-		PID  int                `json:"pid"`
-		TID  int                `json:"tid"`
-		Args map[string]float64 `json:"args,omitempty"`
-	}
-	trace := struct {
-		Events []event `json:"traceEvents"`
-		Unit   string  `json:"displayTimeUnit"`
-	}{[]event{}, "ms"}
+	var events []traceevent.Event
 	rows := []float64{} // when each row of flows is free
 	for _, i := range s.order() {
 		t, start, end := s.program.Tasks[i], s.last.start[i], s.last.end[i]
-		e := event{t.Name, "kernel", "X", micro(start), micro(end - start), 1, t.Device + 1, nil}
+		e := traceevent.Event{Name: t.Name, Kind: "kernel", Start: micro(start), Time: micro(end - start), Process: 1, Row: t.Device + 1}
 		if t.Device < 0 {
 			row := slices.IndexFunc(rows, func(free float64) bool { return free <= start })
 			if row < 0 {
 				row, rows = len(rows), append(rows, 0)
 			}
 			rows[row] = end
-			e.Cat, e.PID, e.TID, e.Args = t.Link, 2, row+1, map[string]float64{"bytes": t.Bytes}
+			e.Kind, e.Process, e.Row, e.Args = t.Link, 2, row+1, map[string]float64{"bytes": t.Bytes}
 		}
-		trace.Events = append(trace.Events, e)
+		events = append(events, e)
 	}
-	return json.NewEncoder(w).Encode(trace)
+	return traceevent.Write(w, events)
 }
 
 // order gives tasks by when they begin.

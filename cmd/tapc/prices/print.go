@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/internal/traceevent"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -109,29 +110,16 @@ func (r *Report) JSON(w io.Writer) error {
 
 // Trace writes when each kernel runs, as a trace for chrome://tracing or Perfetto.
 func (r *Report) Trace(w io.Writer) error {
-	type event struct {
-		Name string             `json:"name"`
-		Cat  string             `json:"cat"`
-		Ph   string             `json:"ph"`
-		TS   float64            `json:"ts"`
-		Dur  float64            `json:"dur"`
-		PID  int                `json:"pid"`
-		TID  int64              `json:"tid"`
-		Args map[string]float64 `json:"args"`
-	}
-	trace := struct {
-		Events []event `json:"traceEvents"`
-		Unit   string  `json:"displayTimeUnit"`
-	}{[]event{}, "ms"}
+	var events []traceevent.Event
 	at := 0.0
 	for i, k := range r.Kernels {
 		for unit := range k.Units {
-			trace.Events = append(trace.Events, event{r.Names[i], k.Form, "X", 1e6 * at, 1e6 * k.Time.Value, 1, unit + 1,
-				map[string]float64{"operations": k.Work.Operations(), "bytes": k.Work.Bytes()}})
+			events = append(events, traceevent.Event{Name: r.Names[i], Kind: k.Form, Start: 1e6 * at, Time: 1e6 * k.Time.Value, Process: 1, Row: int(unit) + 1,
+				Args: map[string]float64{"operations": k.Work.Operations(), "bytes": k.Work.Bytes()}})
 		}
 		at += k.Time.Value
 	}
-	return json.NewEncoder(w).Encode(trace)
+	return traceevent.Write(w, events)
 }
 
 // Explain writes of the kernels of a name, or of all, why they take what they take.

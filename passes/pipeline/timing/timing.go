@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tensortapestry.org/tapc/internal/traceevent"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -133,32 +134,14 @@ func (s *Span) WriteJSON(w io.Writer) error {
 	return e.Encode(s)
 }
 
-// event is a complete event ("X") of the trace event format that Chrome and Perfetto read; times are in microseconds.
-type event struct {
-	Name string         `json:"name"`
-	Cat  string         `json:"cat"`
-	Ph   string         `json:"ph"`
-	TS   float64        `json:"ts"`
-	Dur  float64        `json:"dur"`
-	PID  int            `json:"pid"`
-	TID  int            `json:"tid"`
-	Args map[string]int `json:"args"`
-}
-
 // WriteTrace writes the times as a trace for chrome://tracing or Perfetto.
-func (s *Span) WriteTrace(w io.Writer) error {
-	trace := struct {
-		Events []event `json:"traceEvents"`
-		Unit   string  `json:"displayTimeUnit"`
-	}{Unit: "ms"}
-	s.events(&trace.Events)
-	return json.NewEncoder(w).Encode(trace)
-}
+func (s *Span) WriteTrace(w io.Writer) error { return traceevent.Write(w, s.events(nil)) }
 
-func (s *Span) events(to *[]event) {
-	*to = append(*to, event{Name: s.Name, Cat: string(s.Work), Ph: "X", TS: float64(s.Start) / 1e3, Dur: float64(s.Time) / 1e3,
-		PID: 1, TID: 1, Args: map[string]int{"nodes_before": s.Nodes[0], "nodes_after": s.Nodes[1]}})
+func (s *Span) events(to []traceevent.Event) []traceevent.Event {
+	to = append(to, traceevent.Event{Name: s.Name, Kind: string(s.Work), Start: float64(s.Start) / 1e3, Time: float64(s.Time) / 1e3, Process: 1, Row: 1,
+		Args: map[string]float64{"nodes_before": float64(s.Nodes[0]), "nodes_after": float64(s.Nodes[1])}})
 	for _, c := range s.Children {
-		c.events(to)
+		to = c.events(to)
 	}
+	return to
 }
