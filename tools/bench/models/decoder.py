@@ -1,9 +1,10 @@
-"""Races a decoder with its cache in place: python3 decoder.py [STEPS] [fixed].
+"""Races a decoder with its cache in place: python3 decoder.py [STEPS] [fixed|alone].
 
 It writes a decoder of four layers with seeded weights, whose cache grows by a row each step, builds one program for every length of the past up to STEPS (200) with the cache in
 place (--alias), and takes turns with ONNX Runtime and dynamic shapes, whose caches stay ONNX Runtime's own values. Both choose the most likely token; the tokens must be the
-same. With fixed, the caches have STEPS rows from the start, attention is GroupQueryAttention, which writes its row into them, and ONNX Runtime's are in place too. It needs numpy, onnx, onnxruntime and tapc, which TAPC names if it is not on the path. Times are those of all steps on one thread, called from Python."""
-import os, subprocess, sys, tempfile, time
+same. With fixed, the caches have STEPS rows from the start, attention is GroupQueryAttention, which writes its row into them, and ONNX Runtime's are in place too. With alone, the program for
+all lengths is raced beside programs of one, for nine lengths, in rounds of --bench; FOLDER, if it is set, keeps the programs from one run to the next. It needs numpy, onnx, onnxruntime and tapc, which TAPC names if it is not on the path. Times are those of all steps on one thread, called from Python."""
+import os, re, subprocess, sys, tempfile, time
 import numpy as np
 import onnx
 import onnxruntime
@@ -135,10 +136,36 @@ def theirs_in_place(session, caches, steps):
     return tokens, times
 
 
+def beside_one(folder, steps):
+    """Prints how much longer the program for all lengths takes than that of each of nine lengths."""
+    path = lambda name: os.path.join(folder, name)
+    decoder(path("decoder.onnx"), steps, False)
+
+    def built(name, dims):
+        if not os.path.exists(path(name)):
+            subprocess.run([os.environ.get("TAPC", "tapc"), "build", path("decoder.onnx"), "--cpu=native", "--dim", f"past={dims}", "--alias", "past_*=present_*", "-o", path(name)], check=True)
+        return path(name)
+
+    def bench(program, *args):
+        done = subprocess.run([program, "--random", "1", "--threads", "1", "--bench", "300", *args], check=True, capture_output=True, text=True)
+        return float(re.search(r"p10 ([\d.]+)", done.stdout + done.stderr)[1])
+
+    ranged, ratios = built("ranged", f"0..{steps - 1}"), []
+    for n in np.linspace(0, steps - 1, 9).astype(int):
+        alone = built(f"alone{n}", n)
+        times = [(bench(ranged, "--dim", f"past={n}"), bench(alone)) for _ in range(5)]
+        ours, one = np.array(times).min(axis=0)
+        ratios.append(ours / one)
+        print(f"past {n}: {ours:.4f} ms, the program of this length {one:.4f}: {ratios[-1]:.3f}")
+    print(f"beside programs of one length: geometric mean {np.exp(np.log(ratios).mean()):.3f}, worst {max(ratios):.3f}")
+
+
 def main():
-    words = [x for x in sys.argv[1:] if x != "fixed"]
-    fixed, steps = len(words) < len(sys.argv) - 1, int(words[0]) if words else 200
+    words = [x for x in sys.argv[1:] if x not in ("fixed", "alone")]
+    fixed, steps = "fixed" in sys.argv, int(words[0]) if words else 200
     with tempfile.TemporaryDirectory() as folder:
+        if "alone" in sys.argv:
+            return beside_one(os.environ.get("FOLDER", folder), steps)
         path = lambda name: os.path.join(folder, name)
         caches = decoder(path("decoder.onnx"), steps, fixed)
         library = os.environ.get("LIBRARY") or path("libdecoder.so")  # one that is there already
