@@ -231,7 +231,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) p
 	least := width
 	switch {
 	case p.fold == streamRows:
-		least = roundUp(min(streamCols, c.Col.Extent/rowShares), width)
+		least = roundUp(max(1, min(streamCols, c.Col.Extent/rowShares)), width)
 	case near:
 		least = p.cols
 	case p.Left == PerMacroTile:
