@@ -48,7 +48,7 @@ func TestWorkspacesAreOfProcessors(t *testing.T) {
 		}
 		apply.Run(g)
 		table := standard.Table(kernels.Builtin(), []tile.Chooser{cpu.Backend().Configs}...)
-		p, err := pipeline.ParsePipeline("lower{target="+target+"},fuse,layout,"+tiles+"plan", table)
+		p, err := pipeline.ParsePipeline("lower{target="+target+"},fuse,layout,"+tiles+"memory", table)
 		if err != nil {
 			t.Fatal(err)
 		}
