@@ -21,7 +21,7 @@ import (
 // What docs/search.md says of workspaces, which are not in the memory of a plan: of one plan, the buffers of its program are what is planned for any processor, and workspaces are others for
 // each processor that it can be built for. On a GPU there are none.
 func TestWorkspacesAreOfProcessors(t *testing.T) {
-	source := chain(2, 512)
+	source := chain(2, 1200)
 	planned := func(preset string) float64 {
 		m, err := machine.Preset(preset)
 		if err != nil {
