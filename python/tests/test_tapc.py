@@ -422,7 +422,7 @@ class Models(unittest.TestCase):
         self.assertEqual((error.code, error.status, error.diagnostics[0]["location"]["line"]), ("TAP0602", 1, 11))
         self.assertEqual(pickle.loads(pickle.dumps(error)).code, "TAP0602")
         error = self.refused("no such file", tapc.compile, self.at / "none.tap", kind=tapc.CompileError)
-        self.assertEqual(error.code, None)
+        self.assertEqual(error.code, "TAP0868")
         self.refused("flags: expected a list of flags, such as ['--fast-math'], found a text", tapc.compile, self.at / "mixed.tap", flags="--fast-math")
         self.refused("dims: expected a mapping of names to sizes, found list", tapc.compile, self.at / "mixed.tap", dims=[1])
         self.refused("dims: expected a size, or sizes, found 2.5", tapc.compile, self.at / "mixed.tap", dims={"batch": 2.5})

@@ -45,7 +45,8 @@ func TestFolder(t *testing.T) {
 			continue
 		}
 		t.Run(cc, func(t *testing.T) {
-			folder := build(t, testkit.Program(t, testkit.Compilers, cc), nil)
+			cc := testkit.Program(t, testkit.Compilers, cc)
+			folder := build(t, cc, nil)
 			if again := do(t, folder, nil, gnuMake, "CC="+cc, "CFLAGS=-O0 -Wall -Wextra -Werror"); strings.Contains(again, "-c -o") {
 				t.Errorf("it is compiled again:\n%s", again)
 			}
