@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/choose"
+	"tensortapestry.org/tapc/passes/rewrite"
 )
 
 // corpusCase is what case.json in a folder of a corpus says: how its graph.tap is built, and the files that a run reads and writes.
@@ -84,7 +87,12 @@ func (g *graph) write(dir string) error {
 		return err
 	}
 	x, in := g.build()
-	program, err := tensorops.ProgramOf(x)
+	chosen, picks := x.Clone(), map[ir.NodeID]int{}
+	choose.First(chosen, picks)
+	if _, err := choose.Run(context.Background(), chosen, picks, rewrite.Options{}); err != nil {
+		return err
+	}
+	program, err := tensorops.ProgramOf(chosen) // which has no inputs that other branches alone read
 	if err != nil {
 		return err
 	}
