@@ -83,8 +83,8 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 	if err != nil {
 		return all, err
 	}
-	list, byDevice := worksOf(g, order, s.Copies)
 	buffers, histories := whole.Buffers(g), map[ir.NodeID]*history{}
+	list, byDevice := worksOf(g, order, buffers, s.Copies)
 	for d, of := range byDevice { // each has caches of its own
 		histories[d] = replay(of, buffers)
 	}
@@ -114,8 +114,7 @@ type done struct {
 }
 
 // worksOf gives the steps that devices carry out, in order, and of each device what it does.
-func worksOf(g *ir.Graph, order []ir.NodeID, copies map[ir.NodeID]ir.NodeID) (list []done, byDevice map[ir.NodeID][]done) {
-	buffers := whole.Buffers(g)
+func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buffer, copies map[ir.NodeID]ir.NodeID) (list []done, byDevice map[ir.NodeID][]done) {
 	byDevice = map[ir.NodeID][]done{}
 	for _, id := range order {
 		x := done{node: g.Node(id)}

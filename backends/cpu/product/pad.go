@@ -6,21 +6,11 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
-
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
-
-// PadRows is how many rows the padded copy of an operand has: places of all but its two innermost dimensions.
-func PadRows(p *nest.Padded) int64 {
-	n := int64(1)
-	for _, d := range p.Dims[:len(p.Dims)-2] {
-		n *= d.Extent()
-	}
-	return n
-}
 
 // PaddedCopy writes the function that copies a row of an operand and fills what is around it.
 type PaddedCopy struct {

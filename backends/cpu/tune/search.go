@@ -196,44 +196,44 @@ var errSame = errors.New("it is the same C as that of another")
 
 // try builds a candidate and races it against the present choice.
 func (s *search) try(ctx context.Context, c candidate) error {
-	code, err := s.lab.Code(s.kernel, c.Config)
-	p, v, err := s.measure(ctx, c.Config, code, err)
+	t := Trial{Config: c.text, Says: s.kernel.Words(c.Config)}
+	p, err := s.measure(ctx, c.Config, &t)
 	if err != nil {
 		return err
 	}
-	if v.Outcome == Faster {
+	if t.Outcome == Faster {
 		s.present, p = p, s.present
 		s.entry.chosen, s.entry.Gain = c.Config, Verdict{}
 	}
 	if p != nil {
 		p.Remove()
 	}
-	t := Trial{Config: c.text, Says: s.kernel.Words(c.Config), Code: code, Verdict: v}
 	s.entry.Trials = append(s.entry.Trials, t)
-	if v.Outcome == Faster {
+	if t.Outcome == Faster {
 		s.around(c.Config)
 	}
 	return s.tried(t)
 }
 
-// measure races a config against the present choice. One that cannot be built, or has other values, is refused. Its code comes with the reason why there is none.
-func (s *search) measure(ctx context.Context, c *schedule.Config, code string, err error) (Program, Verdict, error) {
-	if err == nil && s.codes[code] {
+// measure races a config against the present choice, and writes down what its trial gave. One that cannot be built, or has other values, is refused.
+func (s *search) measure(ctx context.Context, c *schedule.Config, t *Trial) (p Program, err error) {
+	t.Code, err = s.lab.Code(s.kernel, c)
+	if err == nil && s.codes[t.Code] {
 		err = errSame
 	}
-	var p Program
 	if err == nil {
-		s.codes[code] = true
+		s.codes[t.Code] = true
 		p, err = s.lab.Build(ctx, s.kernel, c)
 	}
 	if err == nil {
 		err = p.Agrees(ctx, s.first, s.reassociated)
 	}
 	if err != nil {
-		return p, Verdict{Outcome: Refused, Reason: err.Error()}, s.fault(ctx, err)
+		t.Verdict = Verdict{Outcome: Refused, Reason: err.Error()}
+		return p, s.fault(ctx, err)
 	}
-	v, err := race(ctx, s.present, p)
-	return p, v, err
+	t.Verdict, err = race(ctx, s.present, p)
+	return p, err
 }
 
 // ErrValues is wrapped by errors of programs that compute other values.
