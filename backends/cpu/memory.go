@@ -15,7 +15,7 @@ import (
 // What a program has in memory is known when it is compiled. Tensors are as large as the graph says; the rest is bounded here,
 // and a test holds programs to it.
 const (
-	processBytes   = 1_950_000 // the C library, the run-time library, the buffers of files, and the main thread's stack
+	processBytes   = 2_020_000 // the C library, the run-time library, the buffers of files, and the main thread's stack
 	libraryBytes   = 560_000   // the C library's mathematical functions, which are a library of their own
 	stepBytes      = 4 << 10   // the code of a kernel
 	stackBytes     = 16 << 10  // the part of a thread's stack that is used, without arrays

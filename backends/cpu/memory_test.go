@@ -84,7 +84,7 @@ func tensorText(name string, shape ...int) string {
 	return fmt.Sprintf("%%%s = tensor float32 [%s]\n", name, b.String())
 }
 
-// unsure is what the system's count of a process's memory is off by: up to 32 pages that each of two processors counted and has not told yet.
+// unsure is how much less of the C library one run may have mapped than another: the system maps 16 pages around one that is used, wherever it put the library.
 const unsure = 64 * 4096
 
 // A program has no more in memory than it says, and at most a tenth less; and it gives the same bytes with any number of threads. So with two devices, of which one reads
