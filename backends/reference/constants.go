@@ -55,8 +55,8 @@ func (v *Values) Load(ctx context.Context, c tensorops.Const) (tensorfile.Tensor
 }
 
 // group gives the operations that a tensor comes from and those that share tensors with them.
-func (v *Values) group(tensor ir.NodeID) map[ir.NodeID]bool {
-	in, wait := map[ir.NodeID]bool{}, []ir.NodeID{tensor}
+func (v *Values) group(tensor ir.NodeID) (in ir.NodeSet) {
+	wait := []ir.NodeID{tensor}
 	for len(wait) > 0 {
 		t := wait[len(wait)-1]
 		wait = wait[:len(wait)-1]
@@ -65,10 +65,9 @@ func (v *Values) group(tensor ir.NodeID) map[ir.NodeID]bool {
 			continue // what is stored is loaded by each group that reads it
 		}
 		for _, id := range slices.Concat(makers, v.flow.Consumers(t)) {
-			if in[id] || !tensorops.IsPrecomputed(v.Graph.Node(id)) {
+			if !tensorops.IsPrecomputed(v.Graph.Node(id)) || !in.Add(id) {
 				continue
 			}
-			in[id] = true
 			op := tensorops.OperationOf(v.Graph, id)
 			for _, ports := range []ir.Ports{op.Inputs, op.Outputs} {
 				ports.All(func(_, _ int, s *ir.Selection) { wait = append(wait, s.Tensor) })
@@ -83,19 +82,19 @@ func (v *Values) compute(ctx context.Context, tensor ir.NodeID) error {
 	group := v.group(tensor)
 	r := &run{Evaluator: &Evaluator{Library: v.Library, Constants: v.Stored}, ctx: ctx, g: v.Graph, data: map[ir.NodeID][]byte{}, defs: definition.Of(v.Graph)}
 	uses, results := map[ir.NodeID]int{}, map[ir.NodeID]bool{}
-	for id := range group {
+	for id := range group.All {
 		for t := range tensorsOf(tensorops.OperationOf(v.Graph, id)) {
 			uses[t]++
 		}
 	}
-	for id := range group {
+	for id := range group.All {
 		tensorops.OperationOf(v.Graph, id).Outputs.All(func(_, _ int, s *ir.Selection) {
 			consumers := v.flow.Consumers(s.Tensor)
-			results[s.Tensor] = len(consumers) == 0 || slices.ContainsFunc(consumers, func(id ir.NodeID) bool { return !group[id] })
+			results[s.Tensor] = len(consumers) == 0 || slices.ContainsFunc(consumers, func(id ir.NodeID) bool { return !group.Has(id) })
 		})
 	}
 	for _, id := range v.order {
-		if !group[id] {
+		if !group.Has(id) {
 			continue
 		}
 		if err := r.precompute(v.flow, id); err != nil {

@@ -283,21 +283,21 @@ func (b *builder) precedes(a, kernel int) bool {
 // values adds the memory of tensors: inputs from the beginning to the end, others from the kernel that gives them to the last that reads them. What one kernel
 // gives and alone reads is never in memory.
 func (b *builder) values() {
-	readers, made := map[ir.NodeID][]int{}, map[ir.NodeID]bool{}
+	readers := map[ir.NodeID][]int{}
+	var made ir.NodeSet
 	for i, o := range b.r.Operations {
 		for _, h := range o.Inputs {
 			readers[h.Tensor] = append(readers[h.Tensor], i)
 		}
 		for _, h := range o.Outputs {
-			made[h.Tensor] = true
+			made.Add(h.Tensor)
 		}
 	}
 	for d := range b.place.Mesh.Devices() {
-		seen := map[ir.NodeID]bool{}
+		var seen ir.NodeSet
 		for i, o := range b.r.Operations {
 			for _, h := range o.Inputs {
-				if !made[h.Tensor] && !seen[h.Tensor] {
-					seen[h.Tensor] = true
+				if !made.Has(h.Tensor) && seen.Add(h.Tensor) {
 					b.program.Values = append(b.program.Values, simulate.Value{Device: int(d), Bytes: h.Bytes, From: -1})
 				}
 			}

@@ -9,11 +9,12 @@ import (
 // Cone gives the graph of a branch's own operations: those that it needs and that nothing outside of the choice does, with the constants that they
 // read. What else they read are inputs, and the branch is the output. It has no nodes if the branch is there anyway.
 func Cone(g *ir.Graph, c tensorops.Choice, branch int) *ir.Graph {
-	x := &cone{from: g, flow: ir.NewFlow(g, tensorops.OperationKind), to: ir.New(), at: map[ir.NodeID]ir.NodeID{}, own: map[ir.NodeID]bool{c.Op: true}, ordered: sequence.Ordered(g)}
+	x := &cone{from: g, flow: ir.NewFlow(g, tensorops.OperationKind), to: ir.New(), at: map[ir.NodeID]ir.NodeID{}, ordered: sequence.Ordered(g)}
+	x.own.Add(c.Op)
 	x.find()
-	delete(x.own, c.Op)
+	x.own.Remove(c.Op)
 	for _, p := range x.flow.Producers(c.Branches[branch].Tensor) {
-		if x.own[p] {
+		if x.own.Has(p) {
 			x.operation(p)
 		}
 	}
@@ -26,7 +27,7 @@ type cone struct {
 	flow *ir.Flow
 	to   *ir.Graph
 	at   map[ir.NodeID]ir.NodeID // copies
-	own  map[ir.NodeID]bool      // operations that nothing but the choice needs
+	own  ir.NodeSet              // operations that nothing but the choice needs
 
 	ordered ir.NodeSet // operations that sequence points name
 }
@@ -36,11 +37,11 @@ func (x *cone) find() {
 	order := x.flow.Order(x.from)
 	for i := len(order) - 1; i >= 0; i-- {
 		op := tensorops.OperationOf(x.from, order[i])
-		if op.IsSink() || op.IsImport() || x.ordered.Has(order[i]) || x.from.Node(order[i]).Tag(tensorops.IOSequencePointKind) != nil || x.own[order[i]] {
+		if op.IsSink() || op.IsImport() || x.ordered.Has(order[i]) || x.from.Node(order[i]).Tag(tensorops.IOSequencePointKind) != nil || x.own.Has(order[i]) {
 			continue
 		}
 		if used, only := x.uses(op); used && only {
-			x.own[order[i]] = true
+			x.own.Add(order[i])
 		}
 	}
 }
@@ -50,7 +51,7 @@ func (x *cone) uses(op *tensorops.Operation) (used, only bool) {
 	only = true
 	op.Outputs.All(func(_, _ int, s *ir.Selection) {
 		for _, c := range x.flow.Consumers(s.Tensor) {
-			used, only = true, only && x.own[c]
+			used, only = true, only && x.own.Has(c)
 		}
 	})
 	return used, only
@@ -65,7 +66,7 @@ func (x *cone) operation(id ir.NodeID) {
 	body := ir.CloneBody(x.from.Node(id).Body).(*tensorops.Operation)
 	body.Inputs.All(func(_, _ int, s *ir.Selection) {
 		for _, p := range x.flow.Producers(s.Tensor) {
-			if x.own[p] || tensorops.OperationOf(x.from, p).IsSource() && !tensorops.OperationOf(x.from, p).IsImport() {
+			if x.own.Has(p) || tensorops.OperationOf(x.from, p).IsSource() && !tensorops.OperationOf(x.from, p).IsImport() {
 				x.operation(p)
 			}
 		}

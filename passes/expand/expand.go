@@ -46,12 +46,12 @@ func Run(ctx context.Context, g *ir.Graph, rules []rewrite.Rule, set Settings, o
 }
 
 // asItIs gives the operations that choices have for what these are of.
-func asItIs(g *ir.Graph) map[ir.NodeID]bool {
-	flow, out := ir.NewFlow(g, tensorops.OperationKind), map[ir.NodeID]bool{}
+func asItIs(g *ir.Graph) (out ir.NodeSet) {
+	flow := ir.NewFlow(g, tensorops.OperationKind)
 	for _, id := range flow.Ops {
 		if op := tensorops.OperationOf(g, id); op.IsChoice() {
 			for _, p := range flow.Producers(op.Inputs.Get("branches").Sel[0].Tensor) {
-				out[p] = true
+				out.Add(p)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ type round struct {
 	set      Settings
 	rules    []rewrite.Rule
 	left     int
-	kept     map[ir.NodeID]bool
+	kept     ir.NodeSet
 	from, to ir.NodeID
 	last     []string // the rules of the choice that was matched last
 }
@@ -95,7 +95,7 @@ func (x *round) rule() rewrite.Rule {
 
 func (x *round) match(s *rewrite.Site) (rewrite.Result, bool) {
 	result, ok := s.Result()
-	if !ok || x.left <= 0 || s.Node.ID < x.from || s.Node.ID >= x.to || x.kept[s.Node.ID] || s.Op.IsChoice() || !x.asked(s, result) {
+	if !ok || x.left <= 0 || s.Node.ID < x.from || s.Node.ID >= x.to || x.kept.Has(s.Node.ID) || s.Op.IsChoice() || !x.asked(s, result) {
 		return rewrite.Result{}, false
 	}
 	x.last = nil

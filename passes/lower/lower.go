@@ -138,17 +138,17 @@ func (l *lowering) sequence() {
 	for _, b := range sequence.Barriers(l.g, func(op ir.NodeID) bool { return len(kernels[op]) > 0 }) {
 		for _, then := range b.After {
 			for _, id := range kernels[then] {
-				after := idSet{}
+				after := ir.NodeList{}
 				k := l.g.Node(id).Body.(*schedule.Kernel)
 				for _, x := range k.After {
-					after.add(x)
+					after.Add(x)
 				}
 				for _, first := range b.Before {
 					for _, x := range kernels[first] {
-						after.add(x)
+						after.Add(x)
 					}
 				}
-				k.After = after.list
+				k.After = after.List()
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (l *lowering) application(in *instance.Instance, name string, a ir.NodeID, 
 	if err != nil {
 		return err
 	}
-	after := idSet{}
+	after := ir.NodeList{}
 	for i := range in.Operands {
 		if err := l.operand(in, i, box, app, node); err != nil {
 			return err
@@ -237,7 +237,7 @@ func (l *lowering) application(in *instance.Instance, name string, a ir.NodeID, 
 		}
 	}
 	uniqueNames(k)
-	k.After = after.list
+	k.After = after.List()
 	n := l.g.Add(k, onDevice(name, device))
 	n.Pos = node.Pos
 	n.SetOrigin(&ir.Origin{Rule: "lower", From: []ir.Pos{l.g.Node(app.Operation).Pos}})
@@ -305,7 +305,7 @@ func (l *lowering) operand(in *instance.Instance, i int, box zspace.Range, app *
 }
 
 // buffered gives an operand of a kernel its buffer. What it reads is brought to the device, and the kernel waits for it.
-func (l *lowering) buffered(k *schedule.Kernel, in *instance.Instance, i int, box zspace.Range, reads []zspace.Range, after *idSet) error {
+func (l *lowering) buffered(k *schedule.Kernel, in *instance.Instance, i int, box zspace.Range, reads []zspace.Range, after *ir.NodeList) error {
 	need, err := in.Reads(i, box)
 	if err != nil {
 		return err
@@ -326,7 +326,7 @@ func (l *lowering) buffered(k *schedule.Kernel, in *instance.Instance, i int, bo
 		return err
 	}
 	for _, w := range l.writing(b, need) {
-		after.add(w)
+		after.Add(w)
 	}
 	return nil
 }
@@ -485,20 +485,4 @@ func (l *lowering) output(tensor ir.NodeID, given bool) error {
 	n := l.g.Add(&out, bufferLabel(l.g.Node(tensor).Label, schedule.Output, true))
 	l.transfer(tensor, from, n.ID)
 	return nil
-}
-
-// idSet is a set of nodes in the order they came.
-type idSet struct {
-	list []ir.NodeID
-	in   map[ir.NodeID]bool
-}
-
-func (s *idSet) add(id ir.NodeID) {
-	if s.in == nil {
-		s.in = map[ir.NodeID]bool{}
-	}
-	if !s.in[id] {
-		s.in[id] = true
-		s.list = append(s.list, id)
-	}
 }

@@ -95,16 +95,16 @@ func order(g *ir.Graph, lives []*life) {
 		if l.buf.Bytes == 0 || len(l.writers) == 0 { // nobody reads what nobody writes
 			continue
 		}
-		waits := idSet{}
+		waits := ir.NodeList{}
 		for _, old := range owners.take(l.buf.Offset, l.buf.Offset+l.buf.Bytes, l) {
 			for _, u := range old.users {
-				waits.add(u)
+				waits.Add(u)
 			}
 		}
-		if len(waits.list) == 0 {
+		if len(waits.List()) == 0 {
 			continue
 		}
-		waitFor(g, l.writers[0], waits.list)
+		waitFor(g, l.writers[0], waits.List())
 		for _, w := range l.writers[1:] {
 			waitFor(g, w, l.writers[:1])
 		}
@@ -120,33 +120,14 @@ func waitFor(g *ir.Graph, step ir.NodeID, others []ir.NodeID) {
 	case *schedule.Transfer:
 		after = &b.After
 	}
-	have := idSet{}
-	have.add(step)
+	have := ir.NodeList{}
+	have.Add(step)
 	for _, a := range *after {
-		have.add(a)
+		have.Add(a)
 	}
 	for _, u := range others {
-		if have.add(u) {
+		if have.Add(u) {
 			*after = append(*after, u)
 		}
 	}
-}
-
-// idSet is a set of steps in the order they came.
-type idSet struct {
-	list []ir.NodeID
-	in   map[ir.NodeID]bool
-}
-
-// add says whether the step is new.
-func (s *idSet) add(id ir.NodeID) bool {
-	if s.in == nil {
-		s.in = map[ir.NodeID]bool{}
-	}
-	if s.in[id] {
-		return false
-	}
-	s.in[id] = true
-	s.list = append(s.list, id)
-	return true
 }

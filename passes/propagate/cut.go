@@ -302,14 +302,14 @@ func (c *cutter) combine(n, like *ir.Node, list []ir.NodeID, result ir.Selection
 
 // sweep takes combinations away that nothing reads any more.
 func (c *cutter) sweep() {
-	read := map[ir.NodeID]bool{}
+	var read ir.NodeSet
 	for n := range c.p.g.Nodes() {
 		if op, ok := n.Body.(*tensorops.Operation); ok {
-			op.Inputs.All(func(_, _ int, s *ir.Selection) { read[s.Tensor] = true })
+			read.AddPorts(op.Inputs)
 		}
 	}
 	for t, x := range c.terms {
-		if l := c.p.tensors[t]; !read[t] && (l == nil || len(l.partial) > 0) {
+		if l := c.p.tensors[t]; !read.Has(t) && (l == nil || len(l.partial) > 0) {
 			c.p.g.Remove(x.by.ID)
 			if parts.Is(c.p.g.Node(t)) {
 				c.p.g.Remove(t)

@@ -18,7 +18,7 @@ type partials struct {
 	p       *propagation
 	readers map[ir.NodeID][]*operation // of each tensor; nil for one that something else reads, or nobody does
 	stay    map[ir.NodeID]planfile.Axes
-	refused map[ir.NodeID]bool // tensors that do not
+	refused ir.NodeSet // tensors that do not
 }
 
 // find finds out which tensors stay partial: as many as the operations that read them pass on, but for those that are cheaper combined at once.
@@ -85,7 +85,7 @@ func (f *partials) flow() {
 			gives := o.gives()
 			for i := range o.operands {
 				x := &o.operands[i]
-				if !x.out || f.refused[x.sel.Tensor] || f.readers[x.sel.Tensor] == nil || !f.mayStay(o, x) {
+				if !x.out || f.refused.Has(x.sel.Tensor) || f.readers[x.sel.Tensor] == nil || !f.mayStay(o, x) {
 					continue
 				}
 				for _, a := range gives {
@@ -97,8 +97,9 @@ func (f *partials) flow() {
 		}
 		for _, o := range f.p.ops {
 			for i := range o.operands {
-				if t := o.operands[i].sel.Tensor; !o.operands[i].out && len(f.stay[t]) > 0 && !contains(o.passes, f.stay[t]) && !f.refused[t] {
-					f.refused[t], again = true, true
+				if t := o.operands[i].sel.Tensor; !o.operands[i].out && len(f.stay[t]) > 0 && !contains(o.passes, f.stay[t]) && !f.refused.Has(t) {
+					f.refused.Add(t)
+					again = true
 				}
 			}
 		}
@@ -192,8 +193,9 @@ func (f *partials) early() (found bool) {
 			for _, r := range f.readers[t] {
 				later[t] += f.share(r, later)
 			}
-			if l := f.p.tensors[t]; now < later[t] && l.annotated == 0 && !f.refused[t] {
-				f.refused[t], found = true, true
+			if l := f.p.tensors[t]; now < later[t] && l.annotated == 0 && !f.refused.Has(t) {
+				f.refused.Add(t)
+				found = true
 				later[t] = now
 			}
 		}

@@ -128,7 +128,7 @@ func found(g *ir.Graph, plan *planfile.Plan, s Settings) (*propagation, error) {
 	if err := p.annotate(); err != nil {
 		return nil, err
 	}
-	f := &partials{p: p, readers: readersOf(p), stay: map[ir.NodeID]planfile.Axes{}, refused: map[ir.NodeID]bool{}}
+	f := &partials{p: p, readers: readersOf(p), stay: map[ir.NodeID]planfile.Axes{}}
 	return p, f.find()
 }
 

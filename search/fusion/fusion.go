@@ -20,10 +20,10 @@ import (
 func Unstored(g *ir.Graph, lib *kernels.Library, asked func(operation ir.NodeID) bool) (found ir.NodeSet) {
 	g = g.Clone()
 	read := reduce(g, asked)
-	made := map[ir.NodeID]bool{}
+	var made ir.NodeSet
 	for n := range g.Nodes() {
 		if op, ok := n.Body.(*tensorops.Operation); ok && !op.IsSource() && !op.IsSink() && !tensorops.IsPrecomputed(n) {
-			op.Outputs.All(func(_, _ int, s *ir.Selection) { made[s.Tensor] = true })
+			made.AddPorts(op.Outputs)
 		}
 	}
 	apply.Run(g)
@@ -35,11 +35,11 @@ func Unstored(g *ir.Graph, lib *kernels.Library, asked func(operation ir.NodeID)
 	}
 	for n := range g.Nodes() {
 		if b, ok := n.Body.(*schedule.Buffer); ok {
-			made[b.Tensor] = false
+			made.Remove(b.Tensor)
 		}
 	}
-	for t, gone := range made {
-		if gone && !read.Has(t) {
+	for t := range made.All {
+		if !read.Has(t) {
 			found.Add(t)
 		}
 	}

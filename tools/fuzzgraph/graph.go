@@ -298,13 +298,14 @@ func nameOf(i int) string { return fmt.Sprintf("t%d", i) }
 // build makes the graph of the steps that are not left out, and the inputs that it needs.
 func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 	x, in := ir.New(), map[string]tensorfile.Tensor{}
-	nodes, made := map[ir.NodeID]ir.NodeID{}, map[ir.NodeID]bool{}
+	nodes := map[ir.NodeID]ir.NodeID{}
+	var made ir.NodeSet
 	place := func(_ string, s infer.Selected) ir.Selection {
 		i := s.Sel.Tensor
 		if _, ok := nodes[i]; !ok {
 			t := g.tensors[i]
 			nodes[i] = x.Add(&tensorops.Tensor{DType: t.data.DType.String(), Range: t.box}, nameOf(int(i))).ID
-			if !made[i] {
+			if !made.Has(i) {
 				in[nameOf(int(i))] = t.data
 			}
 		}
@@ -316,7 +317,7 @@ func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 		}
 		for _, p := range s.call.Outputs {
 			for _, sel := range p.Sel {
-				made[sel.Sel.Tensor] = true
+				made.Add(sel.Sel.Tensor)
 			}
 		}
 		calls.Add(x, fmt.Sprintf("op%d", n), s.decl, s.call, place, place)

@@ -15,17 +15,17 @@ func Expose(g *ir.Graph, wanted func(label string) bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	outside := map[ir.NodeID]bool{}
+	var outside ir.NodeSet
 	for _, x := range slices.Concat(p.Inputs, p.Outputs) {
-		outside[x.Tensor] = true
+		outside.Add(x.Tensor)
 	}
 	var labels []string
 	var more []tensorops.Named
 	for _, id := range p.Compute {
 		tensorops.OperationOf(g, id).Outputs.All(func(_, _ int, s *ir.Selection) {
 			label := g.Node(s.Tensor).Label
-			if !outside[s.Tensor] && label != "" && wanted(label) && !slices.Contains(labels, label) {
-				outside[s.Tensor] = true
+			if !outside.Has(s.Tensor) && label != "" && wanted(label) && !slices.Contains(labels, label) {
+				outside.Add(s.Tensor)
 				labels, more = append(labels, label), append(more, tensorops.Named{Name: label, Tensor: s.Tensor})
 			}
 		})

@@ -14,7 +14,7 @@ import (
 // of the tensors that kernels on several devices combine. Names play no part. Transfers that are none, and those to the caller's memory, stay by themselves; so do those that could not be carried out
 // together, as some wait for what others bring.
 func Find(g *ir.Graph) []*Collective {
-	f := &finder{g: g, of: map[ir.NodeID][]ir.NodeID{}, taken: map[ir.NodeID]bool{}}
+	f := &finder{g: g, of: map[ir.NodeID][]ir.NodeID{}}
 	for n := range g.Nodes() {
 		if _, ok := n.Body.(*schedule.Transfer); !ok {
 			continue
@@ -30,7 +30,7 @@ func Find(g *ir.Graph) []*Collective {
 	}
 	f.reductions()
 	for _, t := range f.tensors {
-		if !f.taken[t] {
+		if !f.taken.Has(t) {
 			f.tensor(t)
 		}
 	}
@@ -42,7 +42,7 @@ type finder struct {
 	g       *ir.Graph
 	tensors []ir.NodeID
 	of      map[ir.NodeID][]ir.NodeID // transfers between devices, by tensor
-	taken   map[ir.NodeID]bool        // tensors
+	taken   ir.NodeSet                // tensors
 	found   []*Collective
 }
 
@@ -54,7 +54,7 @@ func (f *finder) try(c *Collective) bool {
 	}
 	f.found = append(f.found, c)
 	for _, x := range t.tensor {
-		f.taken[x] = true
+		f.taken.Add(x)
 	}
 	return true
 }
@@ -107,7 +107,7 @@ func (f *finder) reduction(kernels []ir.NodeID) {
 	all.Does, all.Transfers = AllReduce, slices.Concat(c.Transfers, f.of[result])
 	if len(f.of[result]) == 0 || !f.try(&all) || len(possible(f.g, []*Collective{&all})) == 0 {
 		f.found = slices.DeleteFunc(f.found, func(x *Collective) bool { return x == &all })
-		delete(f.taken, result)
+		f.taken.Remove(result)
 		f.try(c)
 	}
 }

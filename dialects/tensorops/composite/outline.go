@@ -18,9 +18,9 @@ func Outline(g *ir.Graph, ops []ir.NodeID, name string) (*ir.Node, error) {
 	if definition.Of(g)[name] != nil {
 		return nil, refuse(g, ir.NoNode, "there is a definition %q already", name)
 	}
-	x := &outliner{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), in: map[ir.NodeID]bool{}, names: map[ir.NodeID]string{}, taken: map[string]bool{}}
+	x := &outliner{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), names: map[ir.NodeID]string{}, taken: map[string]bool{}}
 	for _, id := range ops {
-		x.in[id] = true
+		x.in.Add(id)
 	}
 	if err := x.check(); err != nil {
 		return nil, err
@@ -51,10 +51,10 @@ func Of(g *ir.Graph, name string) (*definition.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &outliner{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), in: map[ir.NodeID]bool{}, names: map[ir.NodeID]string{}, taken: map[string]bool{}}
+	x := &outliner{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), names: map[ir.NodeID]string{}, taken: map[string]bool{}}
 	for _, id := range x.flow.Ops {
 		if op := tensorops.OperationOf(g, id); !op.StatesInterface() {
-			x.in[id] = true
+			x.in.Add(id)
 		}
 	}
 	return x.with(name, p.Inputs, p.Outputs)
@@ -62,9 +62,9 @@ func Of(g *ir.Graph, name string) (*definition.Definition, error) {
 
 // Part makes some operations of a graph a definition, whose ports are told: inputs are all that the operations read and do not make. The graph stays as it is.
 func Part(g *ir.Graph, ops []ir.NodeID, name string, inputs, outputs []tensorops.Named) (*definition.Definition, error) {
-	x := &outliner{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), in: map[ir.NodeID]bool{}, names: map[ir.NodeID]string{}, taken: map[string]bool{}}
+	x := &outliner{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), names: map[ir.NodeID]string{}, taken: map[string]bool{}}
 	for _, id := range ops {
-		x.in[id] = true
+		x.in.Add(id)
 	}
 	return x.with(name, inputs, outputs)
 }
@@ -79,7 +79,7 @@ func (x *outliner) with(name string, inputs, outputs []tensorops.Named) (*defini
 	}
 	g := x.g
 	for _, t := range outputs {
-		if made := x.flow.Producers(t.Tensor); len(made) == 0 || !x.in[made[0]] {
+		if made := x.flow.Producers(t.Tensor); len(made) == 0 || !x.in.Has(made[0]) {
 			return nil, refuse(g, t.Tensor, "output %s is none that it computes", t.Name)
 		}
 		x.output(t.Tensor, t.Name)
@@ -96,7 +96,7 @@ func (x *outliner) with(name string, inputs, outputs []tensorops.Named) (*defini
 type outliner struct {
 	g     *ir.Graph
 	flow  *ir.Flow
-	in    map[ir.NodeID]bool
+	in    ir.NodeSet
 	steps []ir.NodeID // the operations, producers first
 	fixed bool        // the ports are known
 
@@ -123,7 +123,7 @@ func refuse(g *ir.Graph, id ir.NodeID, format string, args ...any) error {
 func (x *outliner) check() error {
 	order := x.flow.Order(x.g)
 	for _, id := range order {
-		if !x.in[id] {
+		if !x.in.Has(id) {
 			continue
 		}
 		op, n := tensorops.OperationOf(x.g, id), x.g.Node(id)
@@ -135,7 +135,7 @@ func (x *outliner) check() error {
 		}
 		x.steps = append(x.steps, id)
 	}
-	if len(x.steps) < len(x.in) || len(x.steps) == 0 {
+	if len(x.steps) < x.in.Len() || len(x.steps) == 0 {
 		return refuse(x.g, ir.NoNode, "it has no operations, or a cycle")
 	}
 	for n := range x.g.Nodes() {
@@ -148,19 +148,19 @@ func (x *outliner) check() error {
 
 // convex refuses operations that need others outside of them that need them in turn.
 func (x *outliner) convex(order []ir.NodeID) error {
-	after := map[ir.NodeID]bool{} // operations outside that need one inside
+	var after ir.NodeSet // operations outside that need one inside
 	for _, id := range order {
 		needs := false
 		tensorops.OperationOf(x.g, id).Inputs.All(func(_, _ int, s *ir.Selection) {
 			for _, p := range x.flow.Producers(s.Tensor) {
-				needs = needs || after[p] || !x.in[id] && x.in[p]
+				needs = needs || after.Has(p) || !x.in.Has(id) && x.in.Has(p)
 			}
 		})
-		if needs && x.in[id] {
+		if needs && x.in.Has(id) {
 			return refuse(x.g, id, "%s needs what others compute of its results", x.g.Name(id))
 		}
 		if needs {
-			after[id] = true
+			after.Add(id)
 		}
 	}
 	return nil
@@ -199,7 +199,7 @@ func (x *outliner) findPorts() {
 	}
 	for _, id := range x.steps {
 		tensorops.OperationOf(x.g, id).Inputs.All(func(_, _ int, s *ir.Selection) {
-			if made := x.flow.Producers(s.Tensor); len(made) == 0 || !x.in[made[0]] {
+			if made := x.flow.Producers(s.Tensor); len(made) == 0 || !x.in.Has(made[0]) {
 				x.input(s.Tensor, x.g.Node(s.Tensor).Label)
 			}
 		})
@@ -207,7 +207,7 @@ func (x *outliner) findPorts() {
 	for _, id := range x.steps {
 		tensorops.OperationOf(x.g, id).Outputs.All(func(_, _ int, s *ir.Selection) {
 			readers := x.flow.Consumers(s.Tensor)
-			if held.Has(s.Tensor) || len(readers) == 0 || slices.ContainsFunc(readers, func(r ir.NodeID) bool { return !x.in[r] }) {
+			if held.Has(s.Tensor) || len(readers) == 0 || slices.ContainsFunc(readers, func(r ir.NodeID) bool { return !x.in.Has(r) }) {
 				x.output(s.Tensor, x.g.Node(s.Tensor).Label)
 			}
 		})

@@ -83,12 +83,14 @@ func labelOf(op *foreign.Op) string {
 // order writes sequence points. One that is right before one operation, or before the end of the graph, is control edges to that, if there is no
 // other such point; others are ops, with control edges from what happens before them and to what happens afterwards.
 func (l *lifter) order() {
-	linked, taken := map[ir.NodeID]bool{}, map[string]bool{}
+	var linked ir.NodeSet
+	taken := map[string]bool{}
 	l.points(func(n *ir.Node, p *sequence.Point) {
 		for _, side := range [][]ir.NodeID{p.After, p.Before} {
 			for _, id := range side {
 				if _, point := l.g.Node(id).Body.(*sequence.Point); point {
-					linked[id], linked[n.ID] = true, true
+					linked.Add(id)
+					linked.Add(n.ID)
 				}
 			}
 		}
@@ -96,10 +98,10 @@ func (l *lifter) order() {
 	name := func(id ir.NodeID) string { return l.made[id].Name }
 	l.points(func(n *ir.Node, p *sequence.Point) {
 		target := amanda.Self
-		if len(p.Before) == 1 && !linked[n.ID] {
+		if len(p.Before) == 1 && !linked.Has(n.ID) {
 			target = name(p.Before[0])
 		}
-		if linked[n.ID] || n.Label != "" || len(p.Before) > 1 || len(p.After) == 0 || taken[target] {
+		if linked.Has(n.ID) || n.Label != "" || len(p.Before) > 1 || len(p.After) == 0 || taken[target] {
 			label := n.Label
 			if label == "" {
 				label = pointType

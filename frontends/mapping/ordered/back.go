@@ -17,16 +17,17 @@ const CodeNamed = "TAP0859"
 // needs nothing more; for others it gives operations that are only between others. A constant has no time, so what is said of it is left out.
 func Back(g *ir.Graph, of func(ir.NodeID) []*foreign.Op) (added []*foreign.Op, bad diag.List) {
 	b := &backward{g: g, of: of, points: map[ir.NodeID]*foreign.Op{}}
-	linked := map[ir.NodeID]bool{}
+	var linked ir.NodeSet
 	for n, p := range b.all {
 		for _, id := range slices.Concat(p.After, p.Before) {
 			if x := g.Node(id); x != nil && x.Body.Kind() == sequence.Kind {
-				linked[n.ID], linked[id] = true, true
+				linked.Add(n.ID)
+				linked.Add(id)
 			}
 		}
 	}
 	for n, p := range b.all {
-		if len(p.Before) == 1 && !linked[n.ID] && n.Label == "" {
+		if len(p.Before) == 1 && !linked.Has(n.ID) && n.Label == "" {
 			continue
 		}
 		op := &foreign.Op{Name: n.Label, Domain: foreign.Added, Type: foreign.Order, Pos: n.Pos}
