@@ -150,8 +150,8 @@ func TestMonotone(t *testing.T) {
 }
 
 // TestMonotoneAcrossForms: more of a dimension takes no less time either where a kernel is carried out in another form for it, another algorithm, other operands packed or terms of
-// other words. Four kinds of kernels take less. Sums and softmaxes of matrices with fewer columns than half a vector has lanes, whose elements come one by one or whose lanes are joined, as their programs
-// do: sums of 145 rows of 4 took 247 ns, of 8 56 ns, and softmax of 23 rows of 2 242 ns, of 24 rows, which are lanes, 21 ns. Products of one column, which are read along the reduction, beside those of more, whose columns are lanes. By a quarter at most, products
+// other words. Four kinds of kernels take less. Sums and softmaxes of matrices with fewer columns than half a vector has lanes, whose elements come one by one or whose lanes are joined: sums of 145 rows
+// of 4 took 247 ns, of 8 56 ns. Softmaxes of so few columns are priced as if rows came one by one, as the ends of sums do; their programs have a row in each lane. Products of one column, which are read along the reduction, beside those of more, whose columns are lanes. By a quarter at most, products
 // of fewer columns than a panel has, which are packed, beside those of one panel or more, which are read in place: 585 x 137 x 15 took 10.8 us, x 16 10.7, and 139 x 358 6.7 and 6.5. And by a fifth at
 // most, products whose reduction a config cuts, as passes/tile chooses configs by prices of its own.
 func TestMonotoneAcrossForms(t *testing.T) {

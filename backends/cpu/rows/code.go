@@ -33,13 +33,13 @@ type known struct {
 
 // newCode begins statements of a kernel, with names that these have.
 func newCode(r *Kernel, n *tree.Names, list *[]tree.Stmt) *code {
-	dims := append(append(slices.Clone(r.Outer), r.reduced...), r.lane)
+	dims := append(append(slices.Clone(r.Outer), r.Reduction...), r.Lane)
 	for l := range r.k.Loops {
 		if r.gathered[l] {
 			dims = append(dims, loopOf(r, l))
 		}
 	}
-	return &code{Builder: builder.New(n, r.k, r.r.Views, dims), r: r, list: list, jam: r.decided.jam, keeps: map[int]builder.Access{}}
+	return &code{Builder: builder.New(n, r.k, r.Views, dims), r: r, list: list, jam: r.decided.jam, keeps: map[int]builder.Access{}}
 }
 
 // loopOf is the dimension of one loop.
@@ -99,7 +99,7 @@ func (c *code) lanesOf(from, to *tree.Index, body func()) {
 	v, before := c.Variable("j"), c.vector
 	c.vector = &tree.For{Var: v, From: from, To: to, Step: 1, Bind: tree.Vector, Lanes: c.r.n}
 	c.vector.Body = c.inside(func() {
-		c.move(c.r.lane, tree.Use(v))
+		c.move(c.r.Lane, tree.Use(v))
 		body()
 	})
 	c.add(c.vector)
@@ -109,7 +109,7 @@ func (c *code) lanesOf(from, to *tree.Index, body func()) {
 // vectors makes something for some vectors: for those of a row where these are free, which the code is in.
 func (c *code) vectors(count int64, body func(u *tree.Index)) {
 	one := body
-	if !c.r.r.Free {
+	if !c.r.Free {
 		one = func(u *tree.Index) { c.lanesOf(tree.Const(0), tree.Const(c.r.n), func() { body(u) }) }
 	}
 	if count == 1 {
@@ -217,7 +217,7 @@ func (c *code) chosen(e *scalar.Expr) *scalar.Expr {
 		return scalar.NewConst(scalar.Zero(scalar.Bool))
 	case e.Op == scalar.Where && e.Type != scalar.Bool && (c.vector != nil):
 		if c.known.part != nil {
-			from, to, ok := nest.Interval(c.r.k, c.r.lane.Inner(), e.Args[0])
+			from, to, ok := nest.Interval(c.r.k, c.r.Lane.Inner(), e.Args[0])
 			switch {
 			case !ok:
 			case from <= c.known.part[0] && c.known.part[1] <= to:
@@ -236,7 +236,7 @@ func (c *code) chosen(e *scalar.Expr) *scalar.Expr {
 // unguarded is a choice without the conditions that are known to hold.
 func (c *code) unguarded(e *scalar.Expr) *scalar.Expr {
 	sums, ok := affine.Borders(e.Args[0])
-	if !ok || point.UsesAny(c.r.lane.Loops, e.Args[0]) && !affine.Guarded(e) {
+	if !ok || point.UsesAny(c.r.Lane.Loops, e.Args[0]) && !affine.Guarded(e) {
 		return e
 	}
 	var left *scalar.Expr
@@ -246,8 +246,8 @@ func (c *code) unguarded(e *scalar.Expr) *scalar.Expr {
 		if c.r.span != nil && sums[i].Factor(c.r.span.last.Inner()) != 0 {
 			holds = c.known.along
 		}
-		if sums[i].Factor(c.r.lane.Inner()) != 0 { // what is the same for all lanes stays a vector, so that functions of it have the same bits
-			holds = c.known.lanes && c.r.lane.Step(c.r.r.Views[e.Args[1].Ref]) != 0
+		if sums[i].Factor(c.r.Lane.Inner()) != 0 { // what is the same for all lanes stays a vector, so that functions of it have the same bits
+			holds = c.known.lanes && c.r.Lane.Step(c.r.Views[e.Args[1].Ref]) != 0
 		}
 		switch {
 		case holds:
@@ -309,12 +309,12 @@ func (c *code) zero(e *scalar.Expr) builder.Access {
 		}
 		switch e.Op {
 		case scalar.Load:
-			return c.r.lane.Step(c.r.r.Views[e.Ref]) != 0
+			return c.r.Lane.Step(c.r.Views[e.Ref]) != 0
 		case scalar.Local:
 			kept := c.Locals[e.Ref].Kept
 			return kept != nil && kept().Memory.Lanes > 0
 		}
-		return e.Op == scalar.Loop && e.Ref == c.r.lane.Inner()
+		return e.Op == scalar.Loop && e.Ref == c.r.Lane.Inner()
 	})
 	return c.register(tree.Computed{Value: scalar.NewConst(scalar.Zero(e.Type))}, "", differs, 0)
 }

@@ -16,16 +16,19 @@ func tasks(r *Kernel) int64 {
 	return tasks
 }
 
-// tile is how many lanes of a row a task has: all if lanes are reduced.
+// tile is how many lanes of a row a task has: all if lanes are reduced, and a part of them if they are rows.
 func (r *Kernel) tile() int64 {
-	if levels := r.k.Loops[r.lane.Inner()].Levels; r.r.Free && len(levels) > 1 {
-		return min(r.lane.Extent, isa.Align(levels[0].Tile, r.n))
+	if levels := r.k.Loops[r.Lane.Inner()].Levels; r.Free && len(levels) > 1 {
+		return min(r.Lane.Extent, isa.Align(levels[0].Tile, r.n))
 	}
-	return r.lane.Extent
+	if r.few && r.threads() {
+		return min(r.Lane.Extent, isa.Align((r.Lane.Extent+fewTiles-1)/fewTiles, r.n))
+	}
+	return r.Lane.Extent
 }
 
 // tiles is how many of these a row is cut into.
-func (r *Kernel) tiles() int64 { return (r.lane.Extent + r.tile() - 1) / r.tile() }
+func (r *Kernel) tiles() int64 { return (r.Lane.Extent + r.tile() - 1) / r.tile() }
 
 // steps is how many cells, or groups of cells that are computed together, an outer axis has.
 func (r *Kernel) steps(axis int) int64 {

@@ -28,13 +28,13 @@ const partialBytes = 4 << 20 // of accumulators at most
 // partialOf finds how a kernel's reduction can be split among threads; nil if it cannot.
 func partialOf(r *Kernel) *partial {
 	reduce := onlyReduction(r)
-	if reduce == nil || len(r.kept)+len(r.r.Splits)+len(r.ahead) > 0 || r.span != nil {
+	if reduce == nil || r.few || len(r.kept)+len(r.Splits)+len(r.ahead) > 0 || r.span != nil {
 		return nil
 	}
 	p := &partial{r: r, reduce: reduce, unroll: 1, vectors: 1, step: 1}
 	over := r.over(reduce.Over)
-	if r.r.Free {
-		p.vectors = (r.lane.Extent + r.n - 1) / r.n
+	if r.Free {
+		p.vectors = (r.Lane.Extent + r.n - 1) / r.n
 	} else {
 		over = over[:len(over)-1]
 		p.unroll = accumulatorsOf(r, reduce.Args[0], false)
@@ -43,7 +43,7 @@ func partialOf(r *Kernel) *partial {
 		p.extent = over[0].Extent
 	} else {
 		p.step = r.n * p.unroll
-		p.extent = r.lane.Extent / p.step * p.step
+		p.extent = r.Lane.Extent / p.step * p.step
 	}
 	p.top, p.least = p.step, p.step
 	if w := (&code{r: r}).sweepOf(reduce.Args[0], reduce); w.blocked() {
@@ -99,7 +99,7 @@ func (p *partial) tasks(c *code) {
 			a = append(a, c.at(d))
 		}
 		vector := tree.Const(0)
-		if r.r.Free {
+		if r.Free {
 			vector = c.vector.From.Div(r.n)
 		}
 		return c.vectorAt(sums, append(a, vector, t, u)...)
@@ -108,7 +108,7 @@ func (p *partial) tasks(c *code) {
 		t := c.Bound(c.list, "t", index.Mod(p.count()))
 		j0 := coordinates(c, index.Div(p.count()))
 		block := func() { groups(c, func() { p.block(c, t, at) }) }
-		if !r.r.Free {
+		if !r.Free {
 			block()
 			return
 		}
@@ -119,7 +119,7 @@ func (p *partial) tasks(c *code) {
 	c.r, c.jam = &one, nil
 	region(c, one.threads(), tasks(&one), func(index *tree.Index) {
 		j0 := coordinates(c, index)
-		if !r.r.Free {
+		if !r.Free {
 			p.cell(c, at)
 			return
 		}

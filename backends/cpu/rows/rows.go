@@ -24,17 +24,15 @@ import (
 // they are reduced. Then every reduction is one sweep along the row and every result that has a value for each element is another, over a row
 // that stays in a cache. What several sweeps need and costs much is kept for the row.
 type Kernel struct {
-	Outer    []nest.Dim // the free dimensions beside that of the lanes
+	*nest.Rows
 	t        isa.Target
 	buffers  map[ir.NodeID]*schedule.Buffer
 	k        *schedule.Kernel
-	r        *nest.Rows
-	n        int64 // lanes of a vector
-	lane     nest.Dim
-	reduced  []nest.Dim   // the other dimensions that are reduced or stored along
+	n        int64        // lanes of a vector
 	gathered map[int]bool // loops of which only computed indices are taken
 	ahead    map[int]bool // operands that are read before the vectors of a row
 	interior interior
+	few      bool  // lanes are rows of few elements, which are reduced one by one and joined as lanes would be
 	span     *span // nil if cells are computed one by one
 	decided  Decided
 	kept     map[int]int // statements whose values are kept for the row, and the sweep that computes them
@@ -68,7 +66,7 @@ const maxKept = 128 << 10
 
 // New prepares a kernel as Read decided.
 func New(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, d Decided) *Kernel {
-	r := Of(t, k, buffers, found, d.lanes)
+	r := newDeciding(t, k, buffers, found).of(d.lanes)
 	r.decided = d
 	if d.lines > 1 {
 		r.span = r.findSpan(d.lines)
@@ -78,7 +76,7 @@ func New(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffe
 
 // Of prepares a kernel that is recognised, whose cells are computed one by one, in vectors of so many lanes, or of as many as the target has.
 func Of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, lanes int64) *Kernel {
-	r := &Kernel{Outer: found.Outer, t: t, buffers: buffers, k: k, r: found, n: lanes, lane: found.Lane, reduced: found.Reduction, gathered: nest.PlaceLoops(k), kept: map[int]int{}}
+	r := &Kernel{Rows: found, t: t, buffers: buffers, k: k, n: lanes, gathered: nest.PlaceLoops(k), kept: map[int]int{}}
 	if lanes == 0 {
 		r.n = int64(t.Lanes(widest(k, found)))
 	}
@@ -114,15 +112,15 @@ func extentsOf(dims []nest.Dim) (out []int64) {
 // vectors if these are all full, and so do all rows shorter than a vector: the last vector of a row goes through memory there, or looks
 // at each of its lanes, in every step of the reduction, and takes longer than all others together.
 func (r *Kernel) fullLanes(n int) int {
-	if !r.r.Free || len(r.reduced) == 0 && r.lane.Extent >= int64(n) {
+	if !r.Free || len(r.Reduction) == 0 && r.Lane.Extent >= int64(n) {
 		return n
 	}
 	least, some := n, r.someLanes(n)
-	for m := n; m*widest(r.k, r.r) >= vector.LeastBytes; m /= 2 {
+	for m := n; m*widest(r.k, r.Rows) >= vector.LeastBytes; m /= 2 {
 		switch {
-		case some && (r.lane.Extent+int64(m)-1)/int64(m) == (r.lane.Extent+int64(n)-1)/int64(n):
+		case some && (r.Lane.Extent+int64(m)-1)/int64(m) == (r.Lane.Extent+int64(n)-1)/int64(n):
 			least = m
-		case !some && r.lane.Extent%int64(m) == 0:
+		case !some && r.Lane.Extent%int64(m) == 0:
 			return m
 		}
 	}
@@ -131,7 +129,7 @@ func (r *Kernel) fullLanes(n int) int {
 
 // someLanes says whether processors with vectors of n lanes can read and write some of them.
 func (r *Kernel) someLanes(n int) bool {
-	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[widest(r.k, r.r)]
+	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[widest(r.k, r.Rows)]
 	return vector.HasMasks(d, n) && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
 		return o.Mode == schedule.Write && r.buffers[o.Buffer].Type() != d
 	})
@@ -139,11 +137,11 @@ func (r *Kernel) someLanes(n int) bool {
 
 // findInterior finds the lanes at which guards need not be asked.
 func (r *Kernel) findInterior() interior {
-	b, lane := interior{to: r.lane.Extent}, r.lane.Inner()
+	b, lane := interior{to: r.Lane.Extent}, r.Lane.Inner()
 	for _, s := range r.k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			sums, ok := affine.Guards(e)
-			if !ok || e.Type == scalar.Bool || !point.UsesAny(r.lane.Loops, e.Args[0]) {
+			if !ok || e.Type == scalar.Bool || !point.UsesAny(r.Lane.Loops, e.Args[0]) {
 				return true
 			}
 			b.guarded = true
@@ -188,9 +186,9 @@ func widest(k *schedule.Kernel, r *nest.Rows) int {
 
 // over gives those axes, beside the free ones, that some loops are of.
 func (r *Kernel) over(loops []int) []nest.Dim {
-	all := slices.Clone(r.reduced)
-	if !r.r.Free {
-		all = append(all, r.lane)
+	all := slices.Clone(r.Reduction)
+	if !r.Free {
+		all = append(all, r.Lane)
 	}
 	return slices.DeleteFunc(all, func(a nest.Dim) bool { return !slices.Contains(loops, a.Inner()) })
 }
@@ -287,10 +285,10 @@ func (r *Kernel) chooseKept() {
 // keptValues is how many values a row has, and room for whole vectors.
 func (r *Kernel) keptValues() int64 {
 	n := r.n
-	if !r.r.Free {
-		n = isa.Align(r.lane.Extent, n)
+	if !r.Free {
+		n = isa.Align(r.Lane.Extent, n)
 	}
-	return nest.SaturatingProduct(n, countOf(r.reduced))
+	return nest.SaturatingProduct(n, countOf(r.Reduction))
 }
 
 // costly says whether an expression calls a function.
@@ -343,17 +341,17 @@ func (r *Kernel) used() []int {
 // before, into arrays.
 func (r *Kernel) hoisted() map[int]bool {
 	ahead := map[int]bool{}
-	if len(r.reduced) == 0 || !small(r.reduced) {
+	if len(r.Reduction) == 0 || !small(r.Reduction) {
 		return ahead
 	}
 	gathered := func(operand int) bool { // at indices that are computed
 		return slices.ContainsFunc(r.k.Statements, func(s schedule.Statement) bool {
-			return s.Value.Any(func(e *scalar.Expr) bool { return e.IsAt() && r.r.Views[operand].Steps[e.Over[0]] != 0 })
+			return s.Value.Any(func(e *scalar.Expr) bool { return e.IsAt() && r.Views[operand].Steps[e.Over[0]] != 0 })
 		})
 	}
 	for _, i := range r.used() {
 		o := r.k.Operands[i]
-		if o.Mode == schedule.Read && o.Type() != scalar.Bool && r.lane.Step(r.r.Views[i]) == 0 && !gathered(i) && nest.Vectorizable(o.Type()) &&
+		if o.Mode == schedule.Read && o.Type() != scalar.Bool && r.Lane.Step(r.Views[i]) == 0 && !gathered(i) && nest.Vectorizable(o.Type()) &&
 			len(r.following(i)) > 0 && nest.Inside(r.k, r.buffers, i) {
 			ahead[i] = true
 		}
@@ -363,19 +361,19 @@ func (r *Kernel) hoisted() map[int]bool {
 
 // following gives those of the reduced dimensions that an operand moves along.
 func (r *Kernel) following(operand int) []nest.Dim {
-	return slices.DeleteFunc(slices.Clone(r.reduced), func(d nest.Dim) bool { return d.Step(r.r.Views[operand]) == 0 })
+	return slices.DeleteFunc(slices.Clone(r.Reduction), func(d nest.Dim) bool { return d.Step(r.Views[operand]) == 0 })
 }
 
 // canStream says whether the values of an operand can be written past the caches: whole vectors to the end, at addresses of which
 // the first decides whether all are multiples of a vector. Rows of several sweeps are not: all of their writing would have to be
 // done in the last, where lines that were asked for in the one before it take what is written at once.
 func canStream(r *Kernel, operand int) bool {
-	o, v := r.k.Operands[operand], r.r.Views[operand]
+	o, v := r.k.Operands[operand], r.Views[operand]
 	vector := r.n
-	if o.Mode != schedule.Write || !r.r.Free && r.sweeps > 1 || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || int(r.n)*o.Type().Size() < 16 {
+	if o.Mode != schedule.Write || !r.Free && r.sweeps > 1 || r.Lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || int(r.n)*o.Type().Size() < 16 {
 		return false
 	}
 	apart := func(a nest.Dim) bool { return a.Step(v)%vector != 0 }
-	return !slices.ContainsFunc(r.Outer, apart) && !slices.ContainsFunc(r.reduced, apart) &&
-		!slices.ContainsFunc(r.r.Splits, func(at int64) bool { return at%vector != 0 })
+	return !slices.ContainsFunc(r.Outer, apart) && !slices.ContainsFunc(r.Reduction, apart) &&
+		!slices.ContainsFunc(r.Splits, func(at int64) bool { return at%vector != 0 })
 }

@@ -31,12 +31,12 @@ const (
 
 // findSpan finds how some cells, so many at most, are computed together; nil if they are not.
 func (r *Kernel) findSpan(most int64) *span {
-	if most < 2 || !r.r.Free || len(r.Outer) == 0 || len(r.reduced) == 0 || len(r.kept) > 0 {
+	if most < 2 || r.few || !r.Free || len(r.Outer) == 0 || len(r.Reduction) == 0 || len(r.kept) > 0 {
 		return nil
 	}
-	s, out := &span{r: r, last: r.Outer[len(r.Outer)-1]}, r.reduced // that are written out
+	s, out := &span{r: r, last: r.Outer[len(r.Outer)-1]}, r.Reduction // that are written out
 	if !small(out) {
-		s.apart, out = true, r.reduced[1:]
+		s.apart, out = true, r.Reduction[1:]
 	}
 	var all []*scalar.Expr
 	for _, x := range r.k.Statements {
@@ -54,11 +54,11 @@ func (r *Kernel) findSpan(most int64) *span {
 	t, body := s.reduce.Type, s.reduce.Args[0]
 	switch {
 	case t == scalar.Bool || t != t.Wide() || body.Type == scalar.Bool || !s.alone(body):
-	case s.apart && len(r.over(s.reduce.Over)) != len(r.reduced):
+	case s.apart && len(r.over(s.reduce.Over)) != len(r.Reduction):
 	case s.cells < 2 || !s.slides():
 	default:
 		for i := range r.ahead {
-			if s.last.Step(r.r.Views[i]) != 0 {
+			if s.last.Step(r.Views[i]) != 0 {
 				return nil
 			}
 		}
@@ -78,9 +78,9 @@ func (s *span) alone(body *scalar.Expr) bool {
 // slides says whether neighbouring cells read some of the same elements.
 func (s *span) slides() bool {
 	distance := func(a nest.Dim, v nest.View) int64 { return max(a.Step(v), -a.Step(v)) }
-	for i, v := range s.r.r.Views {
+	for i, v := range s.r.Views {
 		step := distance(s.last, v)
-		if step != 0 && s.r.k.Operands[i].Mode == schedule.Read && slices.ContainsFunc(s.r.reduced, func(a nest.Dim) bool {
+		if step != 0 && s.r.k.Operands[i].Mode == schedule.Read && slices.ContainsFunc(s.r.Reduction, func(a nest.Dim) bool {
 			d := distance(a, v)
 			return d != 0 && step%d == 0 && step/d < a.Extent
 		}) {
@@ -101,7 +101,7 @@ func (s *span) findBorders(body *scalar.Expr) {
 			if e.Op == scalar.Where {
 				sums, _ := affine.Borders(e.Args[0])
 				for _, a := range sums {
-					if a.Factor(s.r.lane.Inner()) == 0 && !slices.ContainsFunc(s.near, a.Equal) {
+					if a.Factor(s.r.Lane.Inner()) == 0 && !slices.ContainsFunc(s.near, a.Equal) {
 						s.near = append(s.near, a)
 					}
 				}

@@ -44,8 +44,8 @@ func (s *span) cellsAt(c *code, first *tree.Index, count int64, more known) {
 			sums = append(sums, fold(u))
 		}
 	} else {
-		outermost, inner := c.r.reduced[0], *c.r
-		inner.reduced = inner.reduced[1:]
+		outermost, inner, found := c.r.Reduction[0], *c.r, *c.r.Rows
+		inner.Rows, found.Reduction = &found, found.Reduction[1:]
 		w := &sweep{c: c, body: s.reduce.Args[0], reduce: s.reduce, unroll: count}
 		acc := w.accumulators()
 		w.blocks(outermost.Extent, 1, acc, func(k *tree.Index, acc *tree.Memory) {

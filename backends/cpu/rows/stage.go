@@ -17,11 +17,22 @@ type deciding struct {
 	k       *schedule.Kernel
 	buffers map[ir.NodeID]*schedule.Buffer
 	found   *nest.Rows
+	few     bool
+}
+
+func newDeciding(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows) *deciding {
+	x := &deciding{t: t, k: k, buffers: buffers, found: found}
+	if lanes, ok := fewElements(t, k, buffers, found); ok {
+		x.found, x.few = lanes, true
+	}
+	return x
 }
 
 // of gives the kernel with some lanes.
 func (x *deciding) of(lanes int64) *Kernel {
-	return Of(x.t, x.k, x.buffers, x.found, lanes)
+	r := Of(x.t, x.k, x.buffers, x.found, lanes)
+	r.few = x.few
+	return r
 }
 
 // Fits says whether there are vectors for what a kernel computes.
@@ -31,8 +42,8 @@ func Fits(k *schedule.Kernel) bool {
 
 // Complete adds to a stage what is decided beside the cuts of the loops, which a kernel has already.
 func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) {
-	x := deciding{t, k, buffers, found}
-	CompleteLanes(t, k, buffers, found, s)
+	x := newDeciding(t, k, buffers, found)
+	CompleteLanes(t, k, buffers, x.found, s)
 	r := x.of(s.Lanes)
 	if r.span = r.findSpan(spanCells); r.span != nil {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{r.span.cells}})
@@ -52,7 +63,7 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 
 // CompleteLanes adds to a stage how many lanes vectors have, where these are fewer than those of the target.
 func CompleteLanes(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) {
-	r := (&deciding{t, k, buffers, found}).of(0)
+	r := Of(t, k, buffers, found, 0)
 	if n := r.fullLanes(int(r.n)); n < int(r.n) {
 		s.Lanes = int64(n)
 	}
@@ -60,8 +71,8 @@ func CompleteLanes(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*sche
 
 // Read reads a stage, for vectors of a target. The error says why the kernel cannot be carried out so.
 func Read(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) (Decided, error) {
-	x, d := deciding{t, k, buffers, found}, Decided{lines: 1, lanes: s.Lanes, stream: s.Stream}
-	if err := CheckLanes(t, k, found, s); err != nil {
+	x, d := newDeciding(t, k, buffers, found), Decided{lines: 1, lanes: s.Lanes, stream: s.Stream}
+	if err := CheckLanes(t, k, x.found, s); err != nil {
 		return d, err
 	}
 	r := x.of(d.lanes)
@@ -135,8 +146,7 @@ func Others(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Bu
 	if s.Tile(schedule.RoleLine) != nil {
 		add("lines read some of the same elements", without(schedule.RoleLine))
 	}
-	x := deciding{t, k, buffers, found}
-	r := x.of(s.Lanes)
+	r := newDeciding(t, k, buffers, found).of(s.Lanes)
 	if j := findJam(r); j != nil && r.findSpan(spanCells) == nil {
 		for cells := j.cells; cells > 1; cells /= 2 {
 			if line := s.Tile(schedule.RoleLine); line == nil || line[0] != cells {

@@ -30,7 +30,10 @@ type sweep struct {
 // sweepOf prepares the sweep of a value.
 func (c *code) sweepOf(body, reduce *scalar.Expr) *sweep {
 	w := &sweep{c: c, body: body, reduce: reduce, unroll: 1}
-	if !c.r.r.Free {
+	switch {
+	case c.r.few && reduce != nil:
+		w.unroll = c.r.Reduction[0].Extent
+	case !c.r.Free:
 		w.unroll = accumulatorsOf(c.r, body, reduce == nil)
 	}
 	return w
@@ -42,7 +45,7 @@ func accumulatorsOf(r *Kernel, body *scalar.Expr, stored bool) int64 {
 	if costly(body) || stored {
 		most = 2
 	}
-	return max(1, min(most, r.lane.Extent/r.n))
+	return max(1, min(most, r.Lane.Extent/r.n))
 }
 
 // reduction makes a reduction, and gives the values of all cells that are jammed.
@@ -55,7 +58,7 @@ func (c *code) reduction(e *scalar.Expr) []builder.Access {
 
 // beside gives those of some axes that lanes do not follow.
 func (w *sweep) beside(over []nest.Dim) []nest.Dim {
-	if w.c.r.r.Free {
+	if w.c.r.Free {
 		return over
 	}
 	return over[:len(over)-1]
@@ -122,14 +125,14 @@ func (w *sweep) loops(over []nest.Dim, acc *tree.Memory) {
 // nested says whether each value of the outermost of some axes has a partial sum of its own: if there are more than a block along the others, or
 // if these are written out and all are not, as in the spans of neighbouring cells.
 func (w *sweep) nested(over []nest.Dim) bool {
-	return w.blocked() && len(over) > 0 && (w.steps(over[1:]) > nest.SumBlock || w.c.r.r.Free && len(over) > 1 && small(over[1:]) && !small(over))
+	return w.blocked() && len(over) > 0 && (w.steps(over[1:]) > nest.SumBlock || w.c.r.Free && len(over) > 1 && small(over[1:]) && !small(over))
 }
 
 // steps is how often an accumulator is added to along some axes and the lanes.
 func (w *sweep) steps(over []nest.Dim) int64 {
 	n := int64(1)
-	if !w.c.r.r.Free {
-		n = w.c.r.lane.Extent/(w.c.r.n*w.unroll) + 1
+	if !w.c.r.Free {
+		n = w.c.r.Lane.Extent/(w.c.r.n*w.unroll) + 1
 	}
 	return nest.SaturatingProduct(n, countOf(over))
 }
@@ -152,7 +155,7 @@ func (w *sweep) blocks(end, step int64, acc *tree.Memory, body func(at *tree.Ind
 func (w *sweep) block(from, to *tree.Index, size, step int64, acc *tree.Memory, body func(at *tree.Index, acc *tree.Memory)) {
 	if size == step {
 		bind := tree.Serial
-		if w.c.r.r.Free && small(w.c.r.reduced) {
+		if w.c.r.Free && small(w.c.r.Reduction) {
 			bind = tree.Unrolled
 		}
 		w.c.loop("f", from, to, step, bind, func(at *tree.Index) { body(at, acc) })
@@ -175,7 +178,11 @@ func (w *sweep) partial(acc *tree.Memory, body func(part *tree.Memory)) {
 
 // row makes the vectors of a row, or the one vector of free lanes.
 func (w *sweep) row(acc *tree.Memory) {
-	if w.c.r.r.Free {
+	switch {
+	case w.c.r.few:
+		w.step(acc, w.c.at(w.c.r.Reduction[0]))
+		return
+	case w.c.r.Free:
 		w.step(acc, tree.Const(0))
 		return
 	}
@@ -187,7 +194,7 @@ func (w *sweep) row(acc *tree.Memory) {
 
 // wholeGroups is how many lanes of a row there are in groups of one vector for each accumulator.
 func (w *sweep) wholeGroups() int64 {
-	return w.c.r.lane.Extent / (w.c.r.n * w.unroll) * (w.c.r.n * w.unroll)
+	return w.c.r.Lane.Extent / (w.c.r.n * w.unroll) * (w.c.r.n * w.unroll)
 }
 
 // several makes some vectors of a row from a lane on, each for an accumulator of its own.
@@ -201,7 +208,7 @@ func (w *sweep) several(from *tree.Index, count int64, acc *tree.Memory) {
 
 // behind makes the vectors of a row behind those in groups.
 func (w *sweep) behind(acc *tree.Memory) {
-	extent, whole := w.c.r.lane.Extent, w.wholeGroups()
+	extent, whole := w.c.r.Lane.Extent, w.wholeGroups()
 	if rest := (extent - whole) / w.c.r.n; rest > 0 {
 		w.several(tree.Const(whole), rest, acc)
 	}
@@ -259,8 +266,8 @@ func (c *code) declareKept() {
 			continue
 		}
 		over, width := c.r.statementOver(i), c.r.n
-		if !c.r.r.Free {
-			over, width = over[:len(over)-1], isa.Align(c.r.lane.Extent, c.r.n)
+		if !c.r.Free {
+			over, width = over[:len(over)-1], isa.Align(c.r.Lane.Extent, c.r.n)
 		}
 		m := tree.NewMemory(c.Fresh("kept"), c.r.k.Statements[i].Value.Type, tree.Registers, 0, append(extentsOf(over), width)...)
 		m.Lanes = c.r.n
@@ -270,10 +277,10 @@ func (c *code) declareKept() {
 			for _, d := range over {
 				a.At = append(a.At, c.at(d))
 			}
-			if c.r.r.Free {
+			if c.r.Free {
 				return c.vectorAt(m, a.At...)
 			}
-			a.At = append(a.At, c.at(c.r.lane))
+			a.At = append(a.At, c.at(c.r.Lane))
 			return a
 		}
 	}
@@ -282,18 +289,18 @@ func (c *code) declareKept() {
 // prefetch asks for the next row while this one is worked on: the sweeps behind the first, which find this row in a cache, each
 // ask for their part of it. The last but one asks for what the last will write.
 func (w *sweep) prefetch(lane *tree.Index) {
-	if len(w.c.r.reduced) > 0 {
+	if len(w.c.r.Reduction) > 0 {
 		return
 	}
 	done := w.c.sweep
 	far := func(i int, mode schedule.Mode) bool {
 		o := w.c.r.k.Operands[i]
-		return o.Mode == mode && w.c.r.lane.Step(w.c.r.r.Views[i]) == 1 && w.c.r.buffers[o.Buffer].Bytes >= prefetchBytes
+		return o.Mode == mode && w.c.r.Lane.Step(w.c.r.Views[i]) == 1 && w.c.r.buffers[o.Buffer].Bytes >= prefetchBytes
 	}
 	number := func(i int, outer int64) (a tree.Access, at *tree.Index) {
-		a, at = w.c.Elements[i](), tree.Const(point.Start(w.c.r.k, w.c.r.r.Views[i])+outer)
+		a, at = w.c.Elements[i](), tree.Const(point.Start(w.c.r.k, w.c.r.Views[i])+outer)
 		for _, d := range w.c.r.Outer {
-			at = at.Add(w.c.at(d).Times(d.Step(w.c.r.r.Views[i])))
+			at = at.Add(w.c.at(d).Times(d.Step(w.c.r.Views[i])))
 		}
 		return a, at
 	}
@@ -308,9 +315,9 @@ func (w *sweep) prefetch(lane *tree.Index) {
 	}
 	next, parts := w.c.r.Outer[len(w.c.r.Outer)-1], int64(w.c.r.sweeps-1)
 	for _, i := range w.c.r.used() {
-		v := w.c.r.r.Views[i]
+		v := w.c.r.Views[i]
 		if far(i, schedule.Read) && next.Step(v) != 0 {
-			a, at := number(i, next.Step(v)+int64(done-1)*w.c.r.lane.Extent/parts)
+			a, at := number(i, next.Step(v)+int64(done-1)*w.c.r.Lane.Extent/parts)
 			w.c.add(&tree.Prefetch{Memory: a.Memory, At: at.Add(lane.Div(parts))})
 		}
 	}
@@ -323,7 +330,12 @@ const prefetchBytes = 2 << 20
 func (w *sweep) result(acc *tree.Memory, cell int64) builder.Access {
 	first := cell * w.unroll
 	at := func(u int64) tree.Access { return w.c.vectorAt(acc, tree.Const(first+u)) }
-	if w.c.r.r.Free {
+	if w.c.r.Free {
+		for half := fewMost / 2; half > 0; half /= 2 { // as Combine joins lanes
+			for u := int64(0); u < half && u+half < w.unroll; u++ {
+				w.c.add(joined(w.reduce.Monoid, at(u), at(u+half)))
+			}
+		}
 		return func() tree.Access { return at(0) }
 	}
 	w.c.vectors(1, func(*tree.Index) {

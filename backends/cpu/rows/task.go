@@ -17,13 +17,13 @@ func (r *Kernel) Tree(name string) *tree.Func {
 	}
 	region(c, r.threads(), tasks(r), func(index *tree.Index) {
 		j0 := coordinates(c, index)
-		if !r.r.Free {
+		if !r.Free {
 			groups(c, func() { c.cell() })
 			return
 		}
 		readAhead(c)
 		switch {
-		case len(r.r.Splits) > 0:
+		case len(r.Splits) > 0:
 			parts(c, j0)
 		case r.span != nil:
 			eachVector(c, j0, func(from, to *tree.Index) { r.span.vector(c, from, to) })
@@ -47,7 +47,7 @@ func (r *Kernel) Line(n *tree.Names, at []*tree.Index, row *tree.Index, own func
 			continue
 		}
 		c.Elements[i] = func() tree.Access {
-			return tree.Access{Memory: block, At: []*tree.Index{row, c.at(r.lane)}[:len(block.Dims)]}
+			return tree.Access{Memory: block, At: []*tree.Index{row, c.at(r.Lane)}[:len(block.Dims)]}
 		}
 	}
 	for i, d := range r.Outer {
@@ -126,7 +126,7 @@ func coordinates(c *code, index *tree.Index) (j0 *tree.Index) {
 // parts makes the loops over the vectors of each part of a row that code of its own is for, as far as they are in a tile.
 func parts(c *code, j0 *tree.Index) {
 	from := int64(0)
-	for _, to := range append(slices.Clone(c.r.r.Splits), c.r.lane.Extent) {
+	for _, to := range append(slices.Clone(c.r.Splits), c.r.Lane.Extent) {
 		first, last := tree.Const(from), tree.Const(to)
 		if j0 != nil {
 			first = c.Bound(c.list, "from", j0.Times(-1).Min(tree.Const(-from)).Times(-1)) // the greater
@@ -149,7 +149,7 @@ func parts(c *code, j0 *tree.Index) {
 
 // eachVector makes the loop over the vectors of a tile, the last of which may have fewer live lanes. Those at which all guards hold are known.
 func eachVector(c *code, j0 *tree.Index, vector func(from, to *tree.Index)) {
-	n, extent := c.r.n, c.r.lane.Extent
+	n, extent := c.r.n, c.r.Lane.Extent
 	whole := extent / n * n
 	from, to := tree.Const(0), tree.Const(whole)
 	var last []tree.Cond

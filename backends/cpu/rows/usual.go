@@ -36,7 +36,7 @@ func usualPart(r *Kernel) (part int64) {
 // findJam finds the axis along which cells have the most work in common, with as many cells as can be jammed; nil if there is none.
 func findJam(r *Kernel) *jam {
 	reduce := onlyReduction(r)
-	if reduce == nil || r.span != nil || len(r.kept)+len(r.r.Splits)+len(r.ahead) > 0 {
+	if reduce == nil || r.few || r.span != nil || len(r.kept)+len(r.Splits)+len(r.ahead) > 0 {
 		return nil
 	}
 	axis, most := -1, 0.0
@@ -54,7 +54,7 @@ func findJam(r *Kernel) *jam {
 // mostJammed is how many cells along an outer axis can be jammed: those whose accumulators are in half the registers.
 func mostJammed(r *Kernel, axis int) int64 {
 	unroll := int64(1)
-	if !r.r.Free {
+	if !r.Free {
 		unroll = accumulatorsOf(r, onlyReduction(r).Args[0], false)
 	}
 	return min(jamCells, r.Outer[axis].Extent, int64(r.t.Registers)/2/unroll)
@@ -91,8 +91,8 @@ func work(r *Kernel, e *scalar.Expr, axis nest.Dim) (all, shared float64) {
 	case scalar.Loop:
 		moves = slices.Contains(axis.Loops, e.Ref)
 	case scalar.Load:
-		moves = axis.Step(r.r.Views[e.Ref]) != 0
-		if step := r.lane.Step(r.r.Views[e.Ref]); step != 0 && step != 1 {
+		moves = axis.Step(r.Views[e.Ref]) != 0
+		if step := r.Lane.Step(r.Views[e.Ref]); step != 0 && step != 1 {
 			own = 3
 		}
 	}
