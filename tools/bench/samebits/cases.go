@@ -20,14 +20,15 @@ type testCase struct {
 	Kernels   []string          `json:"kernels"`
 }
 
-// binary gives the tapc of a commit, built in dir, or that at a path.
-func binary(ctx context.Context, of, dir string) (string, error) {
+// binary gives the tapc of a commit, built in a tree in dir, or that at a path, which has no tree.
+func binary(ctx context.Context, of, dir string) (tapc, tree string, err error) {
 	if info, err := os.Stat(of); err == nil && info.Mode().IsRegular() {
-		return filepath.Abs(of)
+		tapc, err = filepath.Abs(of)
+		return tapc, "", err
 	}
-	tree, err := os.MkdirTemp(dir, "tree")
+	tree, err = os.MkdirTemp(dir, "tree")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	archive := filepath.Join(tree, "commit.tar")
 	out := filepath.Join(tree, "bin-tapc")
@@ -37,10 +38,10 @@ func binary(ctx context.Context, of, dir string) (string, error) {
 		{"go", "build", "-C", tree, "-trimpath", "-buildvcs=false", "-o", out, "./cmd/tapc"},
 	} {
 		if text, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, text)
+			return "", "", fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, text)
 		}
 	}
-	return out, nil
+	return out, tree, nil
 }
 
 // cases writes the declared cases and the random graphs of the present tree to dir, or copies a corpus there, and lists them and the models.

@@ -23,14 +23,21 @@ import (
 // pair is two tapc binaries; skips says that what has the same C, but for the description in it, is the same program.
 type pair struct {
 	tapc  [2]string
+	trees [2]string    // of the commits, "" of a binary
+	own   [2]*compiler // in place of how tapc builds programs
 	skips bool
+}
+
+// emitted is the file that the C of a side is written to.
+func (c *testCase) emitted(side int) string {
+	return filepath.Join(c.dir, fmt.Sprintf("program%d.c", side))
 }
 
 // emit gives the C of both sides, or why a side refuses the graph.
 func (p *pair) emit(ctx context.Context, c testCase) (code [2][]byte, refusals [2]error) {
 	for i, tapc := range p.tapc {
-		out := filepath.Join(c.dir, fmt.Sprintf("program%d.c", i))
-		text, err := exec.CommandContext(ctx, tapc, append([]string{"build", c.file, "--emit=c", "-o", out}, c.Build...)...).CombinedOutput()
+		out := c.emitted(i)
+		text, err := exec.CommandContext(ctx, tapc, append([]string{"build", c.file, "--emit=c", "-o", out, "--no-verify"}, c.Build...)...).CombinedOutput()
 		if err == nil {
 			code[i], err = os.ReadFile(out)
 		}
@@ -59,11 +66,16 @@ func (p *pair) library(ctx context.Context, c testCase, side int) (map[string]st
 	if text, err := exec.CommandContext(ctx, p.tapc[side], append([]string{"build", c.file, "--emit=c", "-o", dir + "/"}, c.Build...)...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, firstLine(text))
 	}
+	return sources(dir)
+}
+
+// sources gives the C files of a folder, without those of a program.
+func sources(dir string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.[ch]"))
 	out := map[string]string{}
 	for _, path := range files {
 		name := filepath.Base(path)
-		if name == "program.c" || strings.HasPrefix(name, "kernels") {
+		if name == "program.c" || name == "constants.c" || strings.HasPrefix(name, "kernels") {
 			continue
 		}
 		data, err := os.ReadFile(path)
@@ -75,49 +87,51 @@ func (p *pair) library(ctx context.Context, c testCase, side int) (map[string]st
 	return out, err
 }
 
-// otherLibrary lists the files in which the run-time libraries of the sides differ: all of them where a side writes no folder
-// of C for any of the first fifty cases.
-func (p *pair) otherLibrary(ctx context.Context, cases []testCase) ([]string, error) {
-	var all map[string]string // of a side that writes folders
-	for _, c := range cases[:min(len(cases), 50)] {
-		old, err := p.library(ctx, c, 0)
-		new, err2 := p.library(ctx, c, 1)
-		if err != nil || err2 != nil {
-			for _, files := range []map[string]string{old, new} {
-				if len(files) > 0 {
-					all = files
-				}
-			}
-			continue
-		}
-		var names []string
-		for name := range new {
-			if new[name] != old[name] {
-				names = append(names, name)
+// libraries gives the run-time libraries of both sides: as one of the first fifty cases has it, or as the tree of the commit has it, which may be older
+// than folders of C. That of a binary which writes none is empty.
+func (p *pair) libraries(ctx context.Context, cases []testCase) (both [2]map[string]string, err error) {
+	for side := range both {
+		for _, c := range cases[:min(len(cases), 50)] {
+			if both[side], err = p.library(ctx, c, side); err == nil {
+				break
 			}
 		}
-		for name := range old {
-			if _, ok := new[name]; !ok {
-				names = append(names, name)
-			}
+		if err != nil && p.trees[side] != "" {
+			both[side], err = sources(filepath.Join(p.trees[side], "backends/cpu/runtime/csrc"))
 		}
-		slices.Sort(names)
-		return names, nil
 	}
-	if len(all) == 0 {
-		return nil, errors.New("no side builds any case")
+	if len(both[0])+len(both[1]) == 0 {
+		return both, errors.New("no side builds any case")
 	}
-	return slices.Sorted(maps.Keys(all)), nil
+	return both, nil
+}
+
+// otherFiles lists the files in which two libraries differ.
+func otherFiles(old, new map[string]string) []string {
+	all := maps.Clone(new)
+	maps.Copy(all, old)
+	maps.DeleteFunc(all, func(name, _ string) bool {
+		a, inOld := old[name]
+		b, inNew := new[name]
+		return inOld && inNew && a == b
+	})
+	return slices.Sorted(maps.Keys(all))
 }
 
 // build makes the program of one side. Its file has the same name on both sides, as programs carry it.
-func (p *pair) build(ctx context.Context, c testCase, side int) (string, error) {
+func (p *pair) build(ctx context.Context, c testCase, side int, code []byte) (string, error) {
 	dir := filepath.Join(c.dir, fmt.Sprint(side))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	program := filepath.Join(dir, "program")
-	text, err := exec.CommandContext(ctx, p.tapc[side], append([]string{"build", c.file, "--cpu=native", "-o", program}, c.Build...)...).CombinedOutput()
+	var text []byte
+	var err error
+	if p.own[side] != nil {
+		text, err = p.own[side].build(ctx, c, c.emitted(side), code, program)
+	} else {
+		text, err = exec.CommandContext(ctx, p.tapc[side], append([]string{"build", c.file, "--cpu=native", "-o", program}, c.Build...)...).CombinedOutput()
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
 	}
@@ -130,17 +144,17 @@ func (p *pair) compare(ctx context.Context, c testCase) outcome {
 	code, refusals := p.emit(ctx, c)
 	switch {
 	case refusals[0] != nil && refusals[1] != nil:
-		return outcome{refused, refusals[1]}
+		return outcome{verdict: refused, err: refusals[1]}
 	case refusals[0] != nil:
-		return outcome{gained, nil}
+		return outcome{verdict: gained}
 	case refusals[1] != nil:
-		return outcome{differs, fmt.Errorf("only the new one refuses it: %w", refusals[1])}
+		return outcome{verdict: differs, err: fmt.Errorf("only the new one refuses it: %w", refusals[1])}
 	case p.skips && bytes.Equal(withoutNote(code[0]), withoutNote(code[1])):
-		return outcome{sameC, nil}
+		return outcome{verdict: sameC}
 	}
 	var out [2]map[string][]byte
 	for side := range p.tapc {
-		program, err := p.build(ctx, c, side)
+		program, err := p.build(ctx, c, side, code[side])
 		if err == nil && c.Inputs == nil {
 			err = c.describe(ctx, program)
 		}
@@ -148,15 +162,56 @@ func (p *pair) compare(ctx context.Context, c testCase) outcome {
 			out[side], err = c.run(ctx, program)
 		}
 		if err != nil {
-			return outcome{differs, err}
+			return outcome{verdict: differs, err: err}
 		}
 	}
-	for name, old := range out[0] {
-		if !bytes.Equal(old, out[1][name]) {
-			return outcome{differs, fmt.Errorf("%s: %w", name, errDiffers)}
+	var outputs []differing
+	for _, name := range slices.Sorted(maps.Keys(out[0])) {
+		if !bytes.Equal(out[0][name], out[1][name]) {
+			outputs = append(outputs, differing{name, c.above(name)})
 		}
 	}
-	return outcome{sameBit, nil}
+	if len(outputs) > 0 {
+		return outcome{verdict: differs, outputs: outputs}
+	}
+	return outcome{verdict: sameBit}
+}
+
+// together compares cases as one program. Where a side cannot build or run it, halves of the cases are compared, and at last each alone.
+func (p *pair) together(ctx context.Context, list []testCase) []outcome {
+	if len(list) == 1 {
+		return []outcome{p.compare(ctx, list[0])}
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(list[0].dir), "joined")
+	var of outcome
+	if err == nil {
+		var one testCase
+		if one, err = join(dir, list); err == nil {
+			of = p.compare(ctx, one)
+		}
+	}
+	out := make([]outcome, len(list))
+	switch {
+	case err == nil && (of.verdict == sameC || of.verdict == sameBit || len(of.outputs) > 0):
+		for i, c := range list {
+			out[i].verdict = of.verdict
+			if of.verdict != differs {
+				continue
+			}
+			out[i].verdict = sameBit
+			for _, o := range of.outputs {
+				if name, ok := strings.CutPrefix(o.name, joined(i, "")); ok {
+					out[i].verdict, out[i].outputs = differs, append(out[i].outputs, differing{name, o.kernels})
+				}
+			}
+			os.RemoveAll(c.dir)
+		}
+		return out
+	case ctx.Err() != nil:
+		return out
+	}
+	half := len(list) / 2
+	return append(p.together(ctx, list[:half]), p.together(ctx, list[half:])...)
 }
 
 // run gives the bytes of the files that a program writes.

@@ -85,8 +85,8 @@ func TestLibrariesOfOldCommits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pair{tapc: c.tapc}
-			files, err := p.otherLibrary(context.Background(), []testCase{{dir: t.TempDir(), file: "g.tap"}})
-			if len(files) != c.files || (err != nil) != c.fails {
+			both, err := p.libraries(context.Background(), []testCase{{dir: t.TempDir(), file: "g.tap"}})
+			if files := otherFiles(both[0], both[1]); len(files) != c.files || (err != nil) != c.fails {
 				t.Errorf("%v, %v", files, err)
 			}
 		})
