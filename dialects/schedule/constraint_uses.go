@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/bounds"
@@ -30,9 +31,10 @@ func (u use) same(v use) bool {
 // write.
 func usesOf(k *Kernel) []use {
 	var all []use
+	box := boxOf(k)
 	for i := range k.Statements {
 		st := &k.Statements[i]
-		w := &useWalk{k: k, at: i, over: st.Over}
+		w := &useWalk{k: k, box: box, at: i, over: st.Over}
 		w.walk(st.Value)
 		all = append(all, w.found...)
 		if st.Store >= 0 {
@@ -102,6 +104,7 @@ func newUse(k *Kernel, operand, statement int, write bool, loops zspace.Range, w
 // useWalk finds the reads of a value, with the loops that run and the conditions that hold at each.
 type useWalk struct {
 	k      *Kernel
+	box    *affine.Box
 	at     int
 	over   []int64
 	folded []int
@@ -128,7 +131,7 @@ func (w *useWalk) walk(e *scalar.Expr) {
 		w.walk(e.Args[0])
 		for side, holds := range [...]bool{true, false} {
 			before := len(w.when)
-			w.when = assume(w.when, w.k, e.Args[0], holds)
+			w.when = assume(w.when, w.box, e.Args[0], holds)
 			w.walk(e.Args[1+side])
 			w.when = w.when[:before]
 		}
@@ -139,118 +142,39 @@ func (w *useWalk) walk(e *scalar.Expr) {
 	}
 }
 
+// boxOf is the values of the loops of a kernel, for sums that its conditions compare.
+func boxOf(k *Kernel) *affine.Box {
+	return &affine.Box{Range: k.Space(), Local: func(i int) *scalar.Expr { return k.Statements[i].Value }}
+}
+
 // assume adds what is known when a boolean value holds, or does not: comparisons of affine sums of loops, and their
 // conjunctions. Anything else adds nothing.
-func assume(when []bounds.Condition, k *Kernel, e *scalar.Expr, holds bool) []bounds.Condition {
+func assume(when []bounds.Condition, box *affine.Box, e *scalar.Expr, holds bool) []bounds.Condition {
 	switch e.Op {
 	case scalar.Local:
-		return assume(when, k, k.Statements[e.Ref].Value, holds)
+		return assume(when, box, box.Local(e.Ref), holds)
 	case scalar.Not:
-		return assume(when, k, e.Args[0], !holds)
+		return assume(when, box, e.Args[0], !holds)
 	case scalar.And, scalar.Or:
 		if (e.Op == scalar.And) == holds {
-			when = assume(when, k, e.Args[0], holds)
-			when = assume(when, k, e.Args[1], holds)
+			return assume(assume(when, box, e.Args[0], holds), box, e.Args[1], holds)
 		}
 		return when
-	case scalar.Lt, scalar.Le, scalar.Gt, scalar.Ge, scalar.Eq, scalar.Ne:
-		return compare(when, k, e, holds)
 	}
-	return when
-}
-
-// compare adds a comparison of two affine sums, turned into bounds on their difference.
-func compare(when []bounds.Condition, k *Kernel, e *scalar.Expr, holds bool) []bounds.Condition {
-	a, okA := affine(k, e.Args[0])
-	b, okB := affine(k, e.Args[1])
-	if !okA || !okB {
-		return when
-	}
-	d, ok := combine(k, a, b, -1)
-	if !ok || d.off == math.MinInt64 {
-		return when
-	}
-	op := e.Op
+	d, ok := box.Difference(e)
+	op, most := e.Op, int64(math.MaxInt64)
 	if !holds {
-		op = map[scalar.Op]scalar.Op{scalar.Lt: scalar.Ge, scalar.Le: scalar.Gt, scalar.Gt: scalar.Le, scalar.Ge: scalar.Lt,
-			scalar.Eq: scalar.Ne, scalar.Ne: scalar.Eq}[op]
+		op = affine.Opposite(op)
 	}
-	c := bounds.Condition{Row: d.row, Lo: math.MinInt64, Hi: math.MaxInt64}
-	switch zero := -d.off; op { // row·loops op zero
-	case scalar.Eq:
-		c.Lo, c.Hi = zero, zero
-	case scalar.Le:
-		c.Hi = zero
-	case scalar.Ge:
-		c.Lo = zero
-	case scalar.Lt:
-		c.Hi = zero - 1
-	case scalar.Gt:
-		c.Lo = zero + 1
-	default:
+	if op == scalar.Eq {
+		most = -d.Constant
+	} else if ok {
+		d, ok = d.Border(op)
+	}
+	if !ok {
 		return when
 	}
-	return append(when, c)
-}
-
-// sum is an affine sum of loops: row·loops + off.
-type sum struct {
-	row []int64
-	off int64
-}
-
-// affine reads a value as an affine sum of loops, if it is one whose every part stays within 64 bits over all loops.
-func affine(k *Kernel, e *scalar.Expr) (sum, bool) {
-	if e.Type != scalar.Int64 {
-		return sum{}, false
-	}
-	switch e.Op {
-	case scalar.Const:
-		return sum{make([]int64, len(k.Loops)), e.Value.I}, true
-	case scalar.Loop:
-		s := sum{row: make([]int64, len(k.Loops))}
-		s.row[e.Ref] = 1
-		return s, true
-	case scalar.Local:
-		return affine(k, k.Statements[e.Ref].Value)
-	case scalar.Add, scalar.Sub, scalar.Mul:
-		a, okA := affine(k, e.Args[0])
-		b, okB := affine(k, e.Args[1])
-		switch {
-		case !okA || !okB:
-			return sum{}, false
-		case e.Op == scalar.Add:
-			return combine(k, a, b, 1)
-		case e.Op == scalar.Sub:
-			return combine(k, a, b, -1)
-		case !slices.ContainsFunc(a.row, notZero):
-			return combine(k, sum{make([]int64, len(k.Loops)), 0}, b, a.off)
-		case !slices.ContainsFunc(b.row, notZero):
-			return combine(k, sum{make([]int64, len(k.Loops)), 0}, a, b.off)
-		}
-	}
-	return sum{}, false
-}
-
-func notZero(x int64) bool { return x != 0 }
-
-// combine gives a + factor·b, if that stays within a quarter of 64 bits over all loops.
-func combine(k *Kernel, a, b sum, factor int64) (sum, bool) {
-	out := sum{row: make([]int64, len(a.row))}
-	const limit = 1 << 60
-	bound := math.Abs(float64(a.off)) + math.Abs(float64(factor))*math.Abs(float64(b.off))
-	for i := range out.row {
-		most := math.Max(math.Abs(float64(k.Loops[i].Start)), math.Abs(float64(k.Loops[i].End)))
-		bound += (math.Abs(float64(a.row[i])) + math.Abs(float64(factor))*math.Abs(float64(b.row[i]))) * math.Max(1, most)
-	}
-	if bound > limit {
-		return sum{}, false
-	}
-	out.off = a.off + factor*b.off
-	for i := range out.row {
-		out.row[i] = a.row[i] + factor*b.row[i]
-	}
-	return out, true
+	return append(when, bounds.Condition{Row: d.Row(box.Rank()), Lo: -d.Constant, Hi: most})
 }
 
 // imageOf is the image of a use that happens.

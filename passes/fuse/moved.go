@@ -3,7 +3,7 @@ package fuse
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/moves"
@@ -153,7 +153,7 @@ func (m *mover) replace(to *reader, operand int) bool {
 	value := m.value.Map(func(e *scalar.Expr) *scalar.Expr {
 		switch e.Op {
 		case scalar.Loop:
-			return access.Affine(loops.Projection[e.Ref], loops.Offset[e.Ref])
+			return affine.Sum{Factors: loops.Projection[e.Ref], Constant: loops.Offset[e.Ref]}.Expr()
 		case scalar.Load:
 			to, ok := number[e.Ref]
 			if !ok {
@@ -162,8 +162,8 @@ func (m *mover) replace(to *reader, operand int) bool {
 			}
 			return scalar.NewLoad(to, e.Type)
 		case scalar.Add, scalar.Sub, scalar.Mul:
-			if sum, ok := affine.Of(e, len(c.Loops)); ok {
-				return access.Affine(sum.Factors, sum.Constant)
+			if sum, ok := affine.Of(e); ok {
+				return sum.Expr()
 			}
 		}
 		return e
@@ -212,6 +212,7 @@ func addRead(k *schedule.Kernel, o schedule.Operand, at zspace.AffineMap) int {
 
 // settled leaves out the choices of a value that are the same at all values of the loops of a kernel.
 func settled(k *schedule.Kernel, e *scalar.Expr) *scalar.Expr {
+	box := k.Space()
 	return e.Map(func(e *scalar.Expr) *scalar.Expr {
 		if e.Op != scalar.Where {
 			return e
@@ -222,11 +223,7 @@ func settled(k *schedule.Kernel, e *scalar.Expr) *scalar.Expr {
 		}
 		always := true
 		for _, s := range sums {
-			least, most := s.Constant, s.Constant
-			for l, f := range s.Factors {
-				first, last := f*k.Loops[l].Start, f*(k.Loops[l].End-1)
-				least, most = least+min(first, last), most+max(first, last)
-			}
+			least, most := s.Hull(box)
 			if most < 0 {
 				return e.Args[2]
 			}

@@ -1,7 +1,7 @@
 package fuse
 
 import (
-	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"

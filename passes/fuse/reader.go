@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/dialects/schedule/affine"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/fuse/access"
@@ -54,7 +54,7 @@ func outermost(k *schedule.Kernel, e *scalar.Expr) *scalar.Expr {
 	for _, sum := range sums {
 		sum, one := rounded(k, sum)
 		changed = changed || one
-		least := access.Operation(scalar.Ge, access.Affine(sum.Factors, sum.Constant), scalar.NewConst(scalar.IntValue(scalar.Int64, 0)))
+		least := access.Operation(scalar.Ge, sum.Expr(), scalar.NewConst(scalar.IntValue(scalar.Int64, 0)))
 		if condition != nil {
 			least = access.Operation(scalar.And, condition, least)
 		}
@@ -73,16 +73,8 @@ func rounded(k *schedule.Kernel, sum affine.Sum) (affine.Sum, bool) {
 		if step < 2 {
 			continue
 		}
-		out := affine.Sum{Factors: slices.Clone(sum.Factors), Constant: sum.Constant}
-		out.Constant -= (sum.Constant%step + step) % step
-		least, most := sum.Constant-out.Constant, sum.Constant-out.Constant
-		for l, g := range sum.Factors {
-			if out.Factors[l] /= step; g%step != 0 {
-				first, last := g*k.Loops[l].Start, g*(k.Loops[l].End-1)
-				least, most, out.Factors[l] = least+min(first, last), most+max(first, last), 0
-			}
-		}
-		if out.Constant /= step; least >= 0 && most < step {
+		out, rest := sum.Divide(step)
+		if least, most := rest.Hull(k.Space()); least >= 0 && most < step {
 			return out, true
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"

@@ -10,8 +10,8 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
-	"tensortapestry.org/tapc/dialects/schedule/affine"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -89,7 +89,7 @@ const manyStates = 16
 // each value of that.
 func (w *window) liveness() {
 	all := "1"
-	rest := affine.Conjuncts(w.guard, nil)
+	rest := affine.Conjuncts(w.guard)
 	for x, l := range w.guards {
 		w.values[l] = fmt.Sprintf("g_%d", x)
 		others := slices.DeleteFunc(slices.Clone(w.guards), func(o int) bool { return o == l })

@@ -7,8 +7,8 @@ import (
 	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
-	"tensortapestry.org/tapc/dialects/schedule/affine"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -240,7 +240,7 @@ func (c *code) unguarded(e *scalar.Expr) *scalar.Expr {
 		return e
 	}
 	var left *scalar.Expr
-	conjuncts := affine.Conjuncts(e.Args[0], nil)
+	conjuncts := affine.Conjuncts(e.Args[0])
 	for i, x := range conjuncts {
 		holds := c.known.across
 		if c.r.span != nil && sums[i].Factor(c.r.span.last.Inner()) != 0 {

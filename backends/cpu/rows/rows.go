@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -146,7 +146,7 @@ func (r *Kernel) findInterior() interior {
 			}
 			b.guarded = true
 			for _, a := range sums {
-				switch f, least := a.Factor(lane), a.Least(r.k, lane); {
+				switch f, least := a.Factor(lane), a.Least(r.k.Space(), lane); {
 				case f > 0 && least < 0:
 					b.from = max(b.from, (-least+f-1)/f)
 				case f < 0 && least < 0:

@@ -3,7 +3,7 @@ package rows
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -131,7 +131,7 @@ func (s *span) least(a affine.Sum) (least int64, terms int) {
 			terms++
 		}
 	}
-	return a.Least(s.r.k, outer...) + min(0, a.Factor(s.last.Inner())*(s.cells-1)), terms
+	return a.Least(s.r.k.Space(), outer...) + min(0, a.Factor(s.last.Inner())*(s.cells-1)), terms
 }
 
 // hasInterior says whether there are spans that are at no border along their axis.

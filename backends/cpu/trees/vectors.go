@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"

@@ -3,8 +3,8 @@ package nest
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/schedule/affine"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
+	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"

@@ -3,6 +3,7 @@ package reads
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -82,7 +83,7 @@ func (x *runs) goesOn(at int64, k int) bool {
 		x.step[k] = bounded(x.numbers[next]) - bounded(x.numbers[at])
 	}
 	first := bounded(x.numbers[at])
-	good := magnitude(x.step[k]) < 1<<40 && x.all(k+1, next, x.count[k]*x.step[k], func(i, moved int64) bool {
+	good := max(x.step[k], -x.step[k]) < 1<<40 && x.all(k+1, next, x.count[k]*x.step[k], func(i, moved int64) bool {
 		return !x.taken[i] && bounded(x.numbers[i]) == first+moved
 	})
 	if x.count[k] == 1 && !good {
@@ -104,11 +105,14 @@ func (x *runs) all(k int, at, moved int64, f func(at, moved int64) bool) bool {
 	return true
 }
 
+// bounded is a number up to the limit.
+func bounded(a int64) int64 { return max(-limit, min(limit, a)) }
+
 // held is what an element of a constant was found to be on a path.
 type held struct {
 	selection int
-	cell      []sum
-	value     sum
+	cell      []affine.Sum
+	value     affine.Sum
 }
 
 // loaded gives what an element of a constant is: a sum for each run that it may lie in.
@@ -119,7 +123,7 @@ func (w *walker) loaded(operand int, p *path) ([]value, bool) {
 	}
 	selection := w.body.Selections[operand]
 	for _, h := range p.held {
-		if h.selection == selection && slices.EqualFunc(h.cell, cell, equal) {
+		if h.selection == selection && slices.EqualFunc(h.cell, cell, affine.Sum.Equal) {
 			return []value{{p, h.value}}, true
 		}
 	}
@@ -132,10 +136,10 @@ func (w *walker) loaded(operand int, p *path) ([]value, bool) {
 	}
 	list := []value{}
 	for _, r := range known.Runs {
-		q, possible, v := p.clone(), true, constant(r.Offset)
+		q, possible, v := p.clone(), true, affine.Constant(r.Offset)
 		for k, c := range cell {
-			possible = possible && q.guard(c.plus(constant(-r.Box.Start[k]))) && q.guard(c.times(-1).plus(constant(r.Box.End[k]-1)))
-			v = v.plus(c.times(r.Factors[k]))
+			possible = possible && q.within(c, r.Box.Start[k], r.Box.End[k])
+			v = v.Plus(c, r.Factors[k])
 		}
 		if possible {
 			q.held = append(q.held, held{selection, cell, v})
@@ -146,11 +150,11 @@ func (w *walker) loaded(operand int, p *path) ([]value, bool) {
 }
 
 // cell gives the coordinates that an operand is read at; ok is false where a dim that they need has no value yet.
-func (w *walker) cell(operand int, p *path) (cell []sum, ok bool) {
+func (w *walker) cell(operand int, p *path) (cell []affine.Sum, ok bool) {
 	access := w.body.Accesses[operand]
-	cell = make([]sum, len(access.Offset))
+	cell = make([]affine.Sum, len(access.Offset))
 	for k, row := range access.Projection {
-		cell[k] = constant(access.Offset[k])
+		cell[k] = affine.Constant(access.Offset[k])
 		for d, a := range row {
 			if a == 0 {
 				continue
@@ -158,7 +162,7 @@ func (w *walker) cell(operand int, p *path) (cell []sum, ok bool) {
 			if !p.known[d] {
 				return nil, false
 			}
-			cell[k] = cell[k].plus(p.env[d].times(a))
+			cell[k] = cell[k].Plus(p.env[d], a)
 		}
 	}
 	return cell, true
@@ -167,7 +171,7 @@ func (w *walker) cell(operand int, p *path) (cell []sum, ok bool) {
 // placed gives the values of what is at a place: 0 where that lies outside the dim.
 func (w *walker) placed(e *scalar.Expr, p *path) ([]value, bool) {
 	d := e.Over[0]
-	last := constant(w.body.Extents[d] - 1)
+	extent := w.body.Extents[d]
 	list := []value{}
 	places, ok := w.values(e.Args[1], p)
 	if !ok {
@@ -175,13 +179,13 @@ func (w *walker) placed(e *scalar.Expr, p *path) ([]value, bool) {
 	}
 	for _, v := range places {
 		in, below, above := v.path.clone(), v.path.clone(), v.path.clone()
-		if below.guard(v.sum.times(-1).plus(constant(-1))) {
-			list = append(list, value{below, constant(0)})
+		if below.guard(under(v.sum)) {
+			list = append(list, value{below, affine.Constant(0)})
 		}
-		if above.guard(v.sum.plus(last.times(-1)).plus(constant(-1))) {
-			list = append(list, value{above, constant(0)})
+		if above.guard(v.sum.Plus(affine.Constant(extent), -1)) {
+			list = append(list, value{above, affine.Constant(0)})
 		}
-		if !in.guard(v.sum) || !in.guard(v.sum.times(-1).plus(last)) {
+		if !in.within(v.sum, 0, extent) {
 			continue
 		}
 		env, known := in.env[d], in.known[d]

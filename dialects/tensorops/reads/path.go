@@ -1,68 +1,21 @@
 package reads
 
 import (
-	"fmt"
 	"slices"
+
+	"tensortapestry.org/tapc/ir/affine"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// sum is off + Σ row[i]·variable i; variables beyond the row have the factor 0.
-type sum struct {
-	row []int64
-	off int64
-}
-
-func constant(k int64) sum { return sum{off: k} }
-
-// limit bounds factors and offsets, so that sums of products of two do not overflow; what is greater stays there, and is refused.
+// limit bounds the numbers that pieces have; what is greater is refused.
 const limit = 1 << 50
-
-func bounded(a int64) int64 { return max(-limit, min(limit, a)) }
-
-func times(a, b int64) int64 {
-	if a != 0 && (b > limit/magnitude(a) || b < -limit/magnitude(a)) {
-		return limit
-	}
-	return a * b
-}
-
-func magnitude(a int64) int64 {
-	if a == -1<<63 {
-		return 1<<63 - 1
-	}
-	return max(a, -a)
-}
-
-func (s sum) plus(t sum) sum {
-	out := sum{make([]int64, max(len(s.row), len(t.row))), bounded(bounded(s.off) + bounded(t.off))}
-	copy(out.row, s.row)
-	for i, a := range t.row {
-		out.row[i] = bounded(bounded(out.row[i]) + bounded(a))
-	}
-	return out
-}
-
-func (s sum) times(f int64) sum {
-	out := sum{make([]int64, len(s.row)), bounded(times(s.off, f))}
-	for i, a := range s.row {
-		out.row[i] = bounded(times(a, f))
-	}
-	return out
-}
-
-func (s sum) wild() bool {
-	return magnitude(s.off) >= limit || slices.ContainsFunc(s.row, func(a int64) bool { return magnitude(a) >= limit })
-}
-
-func (s sum) constant() bool {
-	return !slices.ContainsFunc(s.row, func(a int64) bool { return a != 0 })
-}
 
 // path is how an expression is reached: where each dim is, and the guards, each at least 0, that hold there.
 type path struct {
-	extents []int64 // of the variables, each from 0
-	env     []sum   // by dim
+	box     zspace.Range // of the variables, each from 0
+	env     []affine.Sum // by dim
 	known   []bool
-	guards  []sum
+	guards  []affine.Sum
 	divided []quotient
 	held    []held
 	reason  string // why what is read on it is a hull, if it is
@@ -70,98 +23,76 @@ type path struct {
 
 // quotient is a variable that floor(of/by) is counted by.
 type quotient struct {
-	of    sum
+	of    affine.Sum
 	by    int64
-	value sum
+	value affine.Sum
 }
 
 func (p *path) clone() *path {
-	return &path{slices.Clone(p.extents), slices.Clone(p.env), slices.Clone(p.known), slices.Clone(p.guards), slices.Clone(p.divided), slices.Clone(p.held), p.reason}
+	return &path{p.box.Clone(), slices.Clone(p.env), slices.Clone(p.known), slices.Clone(p.guards), slices.Clone(p.divided), slices.Clone(p.held), p.reason}
 }
 
 // variable adds a variable with values from 0 to n-1.
-func (p *path) variable(n int64) sum {
-	s := sum{row: make([]int64, len(p.extents)+1)}
-	s.row[len(p.extents)] = 1
-	p.extents = append(p.extents, n)
-	return s
+func (p *path) variable(n int64) affine.Sum {
+	p.box.Start, p.box.End = append(p.box.Start, 0), append(p.box.End, n)
+	return affine.Symbol(p.box.Rank() - 1)
 }
 
 // run lets a dim go through all its values.
 func (p *path) run(d int, extent int64) { p.env[d], p.known[d] = p.variable(extent), true }
 
-// hull gives the least and the greatest value of a sum over the variables.
-func (p *path) hull(s sum) (lo, hi int64) {
-	lo, hi = s.off, s.off
-	for i, a := range s.row {
-		last := max(0, p.extents[i]-1)
-		if a < 0 {
-			lo = bounded(lo + bounded(times(a, last)))
-		} else {
-			hi = bounded(hi + bounded(times(a, last)))
-		}
-	}
-	return lo, hi
-}
-
 // guard adds a condition that a sum is 0 or more; false if it never is.
-func (p *path) guard(s sum) bool {
-	lo, hi := p.hull(s)
+func (p *path) guard(s affine.Sum) bool {
+	lo, hi := s.Hull(p.box)
 	if lo < 0 {
 		p.guards = append(p.guards, s)
 	}
 	return hi >= 0
 }
 
+// within adds the conditions that a sum lies from start to end-1; false if it never does.
+func (p *path) within(s affine.Sum, start, end int64) bool {
+	return p.guard(s.Plus(affine.Constant(start), -1)) && p.guard(affine.Constant(end-1).Plus(s, -1))
+}
+
 // wild says whether a number has become too great to be right.
 func (p *path) wild() bool {
-	return slices.ContainsFunc(p.guards, sum.wild) || slices.ContainsFunc(p.env, sum.wild)
+	return slices.ContainsFunc(slices.Concat(p.guards, p.env), func(s affine.Sum) bool { return s.Reaches(limit) })
 }
 
 // floor gives the quotient of a sum and a positive number, rounded down. What the number divides comes out; of the rest the quotient
 // is a variable that guards tie to it, the same for the same quotient, and a quotient of a quotient is one of the first.
-func (p *path) floor(s sum, n int64) sum {
-	out, rest := sum{row: make([]int64, len(s.row))}, sum{row: make([]int64, len(s.row))}
-	for i, a := range s.row {
-		if a%n == 0 {
-			out.row[i] = a / n
-		} else {
-			rest.row[i] = a
-		}
-	}
-	rest.off = ((s.off % n) + n) % n
-	out.off = (s.off - rest.off) / n
-	lo, hi := p.hull(rest)
-	if lo >= 0 && hi < n {
+func (p *path) floor(s affine.Sum, n int64) affine.Sum {
+	out, rest := s.Divide(n)
+	if lo, hi := rest.Hull(p.box); lo >= 0 && hi < n {
 		return out
 	}
-	return out.plus(p.quotient(rest, n))
+	return out.Plus(p.quotient(rest, n), 1)
 }
 
-func (p *path) quotient(s sum, n int64) sum {
+func (p *path) quotient(s affine.Sum, n int64) affine.Sum {
 	for _, q := range p.divided {
-		if q.value.off == s.off && equal(q.value, s) {
-			return p.quotient(q.of, bounded(times(q.by, n)))
+		if q.value.Equal(s) {
+			return p.quotient(q.of, affine.Constant(q.by).Times(n).Constant)
 		}
 	}
 	for _, q := range p.divided {
-		if q.by == n && equal(q.of, s) {
+		if q.by == n && q.of.Equal(s) {
 			return q.value
 		}
 	}
-	lo, hi := p.hull(s)
+	lo, hi := s.Hull(p.box)
 	first, last := floorDiv(lo, n), floorDiv(hi, n)
-	value := p.variable(last - first + 1).plus(constant(first))
+	value := p.variable(last-first+1).Plus(affine.Constant(first), 1)
 	p.remainder(s, n, value)
 	p.divided = append(p.divided, quotient{s, n, value})
 	return value
 }
 
 // remainder gives s - n·q, which lies from 0 to n-1 for the quotient q.
-func (p *path) remainder(s sum, n int64, q sum) sum {
-	r := s.plus(q.times(-n))
-	p.guard(r)
-	p.guard(constant(n - 1).plus(r.times(-1)))
+func (p *path) remainder(s affine.Sum, n int64, q affine.Sum) affine.Sum {
+	r := s.Plus(q, -n)
+	p.within(r, 0, n)
 	return r
 }
 
@@ -171,15 +102,4 @@ func floorDiv(a, b int64) int64 {
 		q--
 	}
 	return q
-}
-
-func equal(s, t sum) bool { return s.off == t.off && key(s) == key(t) }
-
-// key is the same for sums that differ in factors 0 at the end.
-func key(s sum) string {
-	row := s.row
-	for len(row) > 0 && row[len(row)-1] == 0 {
-		row = row[:len(row)-1]
-	}
-	return fmt.Sprint(row)
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/pieces"
@@ -73,7 +74,7 @@ type walker struct {
 
 // start gives the path of a statement that is stored: the dims of the index are its first variables, and others run.
 func (w *walker) start(over []int) *path {
-	p := &path{env: make([]sum, len(w.body.Extents)), known: make([]bool, len(w.body.Extents))}
+	p := &path{env: make([]affine.Sum, len(w.body.Extents)), known: make([]bool, len(w.body.Extents))}
 	for i, index := range w.body.Index {
 		if index {
 			p.env[i], p.known[i] = p.variable(w.body.Extents[i]), true
@@ -131,7 +132,7 @@ func (w *walker) at(e *scalar.Expr, p *path) {
 	for _, v := range places {
 		q := v.path.clone()
 		q.env[d], q.known[d] = v.sum, true
-		if q.guard(v.sum) && q.guard(v.sum.times(-1).plus(constant(w.body.Extents[d]-1))) {
+		if q.within(v.sum, 0, w.body.Extents[d]) {
 			w.walk(e.Args[0], q)
 		}
 	}
@@ -164,8 +165,8 @@ func (w *walker) load(operand int, p *path) {
 		found.Pieces, found.Reason = nil, "a coordinate leaves 50 bits"
 		return
 	}
-	vars := len(q.extents)
-	x := pieces.Piece{Window: slices.Clone(q.extents[w.index.Rank():]), Guards: affineOf(q.guards, vars), Cells: affineOf(cells, vars)}
+	vars := q.box.Rank()
+	x := pieces.Piece{Window: slices.Clone(q.box.End[w.index.Rank():]), Guards: affineOf(q.guards, vars), Cells: affineOf(cells, vars)}
 	if w.index.Empty() {
 		return
 	}
@@ -184,12 +185,10 @@ func (w *walker) load(operand int, p *path) {
 	}
 }
 
-func affineOf(sums []sum, vars int) zspace.AffineMap {
+func affineOf(sums []affine.Sum, vars int) zspace.AffineMap {
 	var a zspace.AffineMap
 	for _, s := range sums {
-		row := make([]int64, vars)
-		copy(row, s.row)
-		a.Projection, a.Offset = append(a.Projection, row), append(a.Offset, s.off)
+		a.Projection, a.Offset = append(a.Projection, s.Row(vars)), append(a.Offset, s.Constant)
 	}
 	return a
 }

@@ -1,13 +1,14 @@
 package reads
 
 import (
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // value is what a whole number is on a path.
 type value struct {
 	path *path
-	sum  sum
+	sum  affine.Sum
 }
 
 // maxCases bounds the paths that one expression is followed on.
@@ -27,13 +28,13 @@ func (w *walker) values(e *scalar.Expr, p *path) (list []value, ok bool) {
 	case e.Op == scalar.Cast && e.Args[0].Type.IsInt():
 		return w.values(e.Args[0], p)
 	case e.Op == scalar.Const:
-		return []value{{p, constant(bounded(e.Value.I))}}, true
+		return []value{{p, affine.Constant(e.Value.I)}}, true
 	case e.Op == scalar.Loop:
 		return []value{{p, p.env[e.Ref]}}, p.known[e.Ref]
 	case e.Op == scalar.Where:
 		return w.chosen(e, p)
 	case e.Op == scalar.Neg:
-		return w.unary(e.Args[0], p, func(v value) []value { return []value{{v.path, v.sum.times(-1)}} })
+		return w.unary(e.Args[0], p, func(v value) []value { return []value{{v.path, v.sum.Times(-1)}} })
 	case len(e.Args) != 2 || e.Op == scalar.Reduce:
 		return nil, false
 	}
@@ -89,29 +90,29 @@ func (w *walker) chosen(e *scalar.Expr, p *path) (list []value, ok bool) {
 }
 
 // combined gives the values of an operator of two.
-func combined(op scalar.Op, x sum, y value) []value {
+func combined(op scalar.Op, x affine.Sum, y value) []value {
 	p := y.path
-	one := func(s sum) []value { return []value{{p, s}} }
+	one := func(s affine.Sum) []value { return []value{{p, s}} }
 	switch op {
 	case scalar.Add:
-		return one(x.plus(y.sum))
+		return one(x.Plus(y.sum, 1))
 	case scalar.Sub:
-		return one(x.plus(y.sum.times(-1)))
+		return one(x.Plus(y.sum, -1))
 	case scalar.Mul:
 		switch {
-		case x.constant():
-			return one(y.sum.times(x.off))
-		case y.sum.constant():
-			return one(x.times(y.sum.off))
+		case x.IsConstant():
+			return one(y.sum.Times(x.Constant))
+		case y.sum.IsConstant():
+			return one(x.Times(y.sum.Constant))
 		}
 	case scalar.Div, scalar.Rem, scalar.Mod:
-		if y.sum.constant() && y.sum.off > 0 {
-			return divided(op, x, y.sum.off, p)
+		if y.sum.IsConstant() && y.sum.Constant > 0 {
+			return divided(op, x, y.sum.Constant, p)
 		}
 	case scalar.Min, scalar.Max:
-		less := x.plus(y.sum.times(-1)) // x - y
+		less := x.Plus(y.sum, -1) // x - y
 		if op == scalar.Min {
-			less = less.times(-1)
+			less = less.Times(-1)
 		}
 		return either(p, less, x, y.sum)
 	}
@@ -119,21 +120,21 @@ func combined(op scalar.Op, x sum, y value) []value {
 }
 
 // either gives x where a sum is 0 or more, else y.
-func either(p *path, at, x, y sum) []value {
+func either(p *path, at, x, y affine.Sum) []value {
 	out := []value{}
 	yes, no := p.clone(), p.clone()
 	if yes.guard(at) {
 		out = append(out, value{yes, x})
 	}
-	if no.guard(at.times(-1).plus(constant(-1))) {
+	if no.guard(under(at)) {
 		out = append(out, value{no, y})
 	}
 	return out
 }
 
 // divided gives quotients and remainders by a positive number: rounded down, and for negative numbers towards 0 but for Mod.
-func divided(op scalar.Op, x sum, n int64, p *path) []value {
-	rounded := func(p *path, x sum) value {
+func divided(op scalar.Op, x affine.Sum, n int64, p *path) []value {
+	rounded := func(p *path, x affine.Sum) value {
 		p = p.clone()
 		q := p.floor(x, n)
 		if op == scalar.Div {
@@ -149,9 +150,9 @@ func divided(op scalar.Op, x sum, n int64, p *path) []value {
 	if up.guard(x) {
 		out = append(out, rounded(up, x))
 	}
-	if down.guard(x.times(-1).plus(constant(-1))) {
-		v := rounded(down, x.times(-1))
-		out = append(out, value{v.path, v.sum.times(-1)})
+	if down.guard(under(x)) {
+		v := rounded(down, x.Times(-1))
+		out = append(out, value{v.path, v.sum.Times(-1)})
 	}
 	return out
 }
@@ -242,7 +243,7 @@ func (w *walker) compared(e *scalar.Expr, want bool, p *path) []*path {
 	}
 	op := e.Op
 	if !want {
-		op = opposite[op]
+		op = affine.Opposite(op)
 	}
 	var list []*path
 	for _, d := range all {
@@ -260,23 +261,20 @@ func (w *walker) compared(e *scalar.Expr, want bool, p *path) []*path {
 	return w.few(list, p)
 }
 
-var opposite = map[scalar.Op]scalar.Op{scalar.Lt: scalar.Ge, scalar.Ge: scalar.Lt, scalar.Gt: scalar.Le, scalar.Le: scalar.Gt,
-	scalar.Eq: scalar.Ne, scalar.Ne: scalar.Eq}
-
 // conditions gives when a difference compares so: one of the lists holds, all of it.
-func conditions(op scalar.Op, d sum) [][]sum {
-	less, more := d.times(-1).plus(constant(-1)), d.plus(constant(-1)) // d < 0, d > 0
+func conditions(op scalar.Op, d affine.Sum) [][]affine.Sum {
+	border := func(op scalar.Op) affine.Sum { s, _ := d.Border(op); return s }
 	switch op {
-	case scalar.Lt:
-		return [][]sum{{less}}
-	case scalar.Le:
-		return [][]sum{{d.times(-1)}}
-	case scalar.Gt:
-		return [][]sum{{more}}
-	case scalar.Ge:
-		return [][]sum{{d}}
 	case scalar.Eq:
-		return [][]sum{{d, d.times(-1)}}
+		return [][]affine.Sum{{border(scalar.Ge), border(scalar.Le)}}
+	case scalar.Ne:
+		return [][]affine.Sum{{border(scalar.Lt)}, {border(scalar.Gt)}}
 	}
-	return [][]sum{{less}, {more}}
+	return [][]affine.Sum{{border(op)}}
+}
+
+// under gives the sum that is 0 or more where another is less than 0.
+func under(s affine.Sum) affine.Sum {
+	b, _ := s.Border(scalar.Lt)
+	return b
 }

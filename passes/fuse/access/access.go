@@ -128,34 +128,6 @@ func Operation(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
 	return e
 }
 
-// Affine is the expression of a sum of multiples of loops.
-func Affine(factors []int64, constant int64) *scalar.Expr {
-	number := func(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
-	var sum *scalar.Expr
-	add := func(term *scalar.Expr) {
-		if sum != nil {
-			term = Operation(scalar.Add, sum, term)
-		}
-		sum = term
-	}
-	for l, f := range factors {
-		switch f {
-		case 0:
-		case 1:
-			add(scalar.NewLoop(l))
-		default:
-			add(Operation(scalar.Mul, scalar.NewLoop(l), number(f)))
-		}
-	}
-	switch {
-	case sum == nil || constant > 0:
-		add(number(constant))
-	case constant < 0:
-		sum = Operation(scalar.Sub, sum, number(-constant))
-	}
-	return sum
-}
-
 // Folds says whether a kernel folds along a loop.
 func Folds(k *schedule.Kernel, loop int) bool {
 	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {

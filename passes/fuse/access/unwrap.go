@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -85,7 +85,7 @@ func (w *wrapped) value(loop int, known map[int]linear) *scalar.Expr {
 
 // sum reads an expression as a sum of multiples of loops that are not folded.
 func (w *wrapped) sum(e *scalar.Expr) (x linear, ok bool) {
-	s, ok := affine.Of(e, len(w.k.Loops))
+	s, ok := affine.Of(e)
 	x = linear{factors: map[digit]int64{}, constant: s.Constant}
 	for l, f := range s.Factors {
 		if f != 0 {

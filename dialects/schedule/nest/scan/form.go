@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -90,7 +91,7 @@ func (r reader) formOf(s schedule.Statement, e *scalar.Expr) *Form {
 	if f := r.rank(s, e, condition, body.Args[1], otherwise.Value); f != nil {
 		return f
 	}
-	conditions := conjuncts(condition)
+	conditions := affine.Conjuncts(condition)
 	if f := r.prefix(s, e, conditions, body.Args[1], otherwise); f != nil {
 		return f
 	}
@@ -105,14 +106,6 @@ func (r reader) expanded(e *scalar.Expr) *scalar.Expr {
 		}
 		return e
 	})
-}
-
-// conjuncts gives the conditions that a condition demands all of.
-func conjuncts(e *scalar.Expr) []*scalar.Expr {
-	if e.Op == scalar.And && e.Type == scalar.Bool {
-		return append(conjuncts(e.Args[0]), conjuncts(e.Args[1])...)
-	}
-	return []*scalar.Expr{e}
 }
 
 // follows says whether a value may change along a loop.

@@ -3,7 +3,7 @@ package bind
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels/affine"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -58,7 +58,7 @@ func guarded(guards []*scalar.Expr, e, fill *scalar.Expr) *scalar.Expr {
 // guard gives the conditions under which a sum lies from 0 to extent-1, without those that always hold; possible is false if
 // it never does.
 func (b *binder) guard(s affine.Sum, extent int64) (guards []*scalar.Expr, possible bool) {
-	lo, hi := b.box.Hull(s)
+	lo, hi := s.Hull(b.box.Range)
 	if lo < 0 {
 		guards = append(guards, affine.New(scalar.Ge, s.Expr(), affine.Number(0)))
 	}
@@ -79,10 +79,10 @@ func substitute(a zspace.AffineMap, dim int, s affine.Sum) zspace.AffineMap {
 	for i, row := range out.Projection {
 		f := row[dim]
 		row[dim] = 0
-		for j, x := range s.Row {
+		for j, x := range s.Factors {
 			row[j] += f * x
 		}
-		out.Offset[i] += f * s.Offset
+		out.Offset[i] += f * s.Constant
 	}
 	return out
 }

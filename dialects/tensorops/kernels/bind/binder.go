@@ -1,11 +1,11 @@
 package bind
 
 import (
-	"tensortapestry.org/tapc/dialects/tensorops/kernels/affine"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -16,7 +16,7 @@ type binder struct {
 	sizes    *infer.Sizes
 	in       *instance.Instance
 	dims     map[string][]int        // numbers of the instance's dims, by dimension or group
-	box      affine.Extents          // of the dims, once they are numbered
+	box      affine.Box              // of the dims, once they are numbered
 	literals map[string]*scalar.Expr // local values that are numbers without a type
 	missing  error                   // a parameter that the body turned out to need
 	entry    int                     // the selection of a variadic operand that is read or computed now

@@ -35,7 +35,7 @@ func (b *binder) numberDims() error {
 		b.number(l.Name, declaration.IndexItem{Dim: l.Name})
 	}
 	for _, x := range b.in.Dims {
-		b.box = append(b.box, x.Extent)
+		b.box.Start, b.box.End = append(b.box.Start, 0), append(b.box.End, x.Extent)
 	}
 	return nil
 }
@@ -220,8 +220,8 @@ func (b *binder) computedRows(o *instance.Operand, x declaration.IndexItem, widt
 		if !ok {
 			return infer.Refuse("/body", "an affine expression of dimensions", x.At, "kernel %s, %s", b.decl.Name, o.Decl.Name())
 		}
-		o.Access.Offset[len(o.Access.Projection)] += sum.Offset
-		o.Access.Projection = append(o.Access.Projection, sum.Row)
+		o.Access.Offset[len(o.Access.Projection)] += sum.Constant
+		o.Access.Projection = append(o.Access.Projection, sum.Row(len(b.in.Dims)))
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package bind
 import (
 	"fmt"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels/affine"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 

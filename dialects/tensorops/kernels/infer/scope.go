@@ -3,8 +3,8 @@ package infer
 import (
 	"fmt"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels/affine"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
