@@ -60,6 +60,40 @@ func TestSignalsEndTheCompiler(t *testing.T) {
 	}
 }
 
+// A measurement ends with the compiler that it waits for, and takes away what that compiler's tapc had; what fails is the machine's fault.
+func TestSignalsEndCalibration(t *testing.T) {
+	if runtime.GOOS != "linux" || ignored(t, os.Interrupt) {
+		t.Skip("calibrate works on Linux")
+	}
+	dir := t.TempDir()
+	cc, pids := filepath.Join(t.TempDir(), "cc"), filepath.Join(t.TempDir(), "pids")
+	if err := os.WriteFile(cc, []byte(slowCompiler), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CC", cc)
+	t.Setenv("PIDS", pids)
+	t.Setenv("TMPDIR", dir)
+	t.Setenv(filecache.Variable, "off")
+	if status, stderr := interrupt(t, os.Interrupt, dir, "calibrate", "-o", filepath.Join(dir, "out")); status != 130 || !strings.HasSuffix(stderr, "; nothing was written\n") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 || names[0].Name() != "started" {
+		t.Errorf("left behind: %v", names)
+	}
+	noneAlive(t, pids)
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "calibrate")
+	cmd.Env = append(os.Environ(), asTapc+"=1", "CC="+filepath.Join(dir, "none"))
+	out, _ := cmd.CombinedOutput()
+	if want := "no C compiler found"; cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), want) || strings.Count(string(out), "error: ") != 1 {
+		t.Errorf("status %d, expected 3 and one error of %q: %s", cmd.ProcessState.ExitCode(), want, out)
+	}
+}
+
 // A program that waits for more of a graph on standard input ends at an interrupt.
 func TestSignalsEndReading(t *testing.T) {
 	for s, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {

@@ -6,6 +6,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,6 +16,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -233,11 +236,22 @@ func Build(ctx context.Context, tapc string, g *sample.Graph, path string, flags
 		return err
 	}
 	c := exec.CommandContext(ctx, tapc, append([]string{"build", path + ".tap", "-o", path}, flags...)...)
-	c.WaitDelay = time.Second
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // it ends its compiler, and takes away what it made
+	c.WaitDelay = 10 * time.Second
 	if out, err := c.CombinedOutput(); err != nil {
-		return diag.Errorf(codeFailed, "calibrate", diag.Location{}, "building the program %q, which is measured, failed: %v: %s", g.Name, err, out)
+		return failed("building the program %q, which is measured: %s", g.Name, said(out, err))
 	}
 	return nil
+}
+
+// failed is an error of the machine, which does not let something be measured.
+func failed(format string, args ...any) error {
+	return &diag.StatusError{Status: diag.ExitInternal, Err: diag.Errorf(codeFailed, "calibrate", diag.Location{}, format, args...)}
+}
+
+// said is what a program says of its failure, without the words that its own messages begin with; the error if it says nothing.
+func said(out []byte, err error) string {
+	return cmp.Or(strings.TrimPrefix(strings.TrimSpace(string(out)), "tapc: error: "), fmt.Sprint(err))
 }
 
 // rounds measures all probes in turns, until the budget is spent or all rounds are done; there are leastRounds of them at least.
@@ -281,7 +295,7 @@ func Time(ctx context.Context, program string, runs int, threads int64) (float64
 	out, err := c.CombinedOutput()
 	found := tenth.FindSubmatch(out)
 	if err != nil || found == nil {
-		return 0, diag.Errorf(codeFailed, "calibrate", diag.Location{}, "a program that is measured failed: %v: %s", err, out)
+		return 0, failed("running a program that is measured: %s", said(out, err))
 	}
 	ms, err := strconv.ParseFloat(string(found[1]), 64)
 	return ms / 1e3, err
@@ -327,7 +341,7 @@ func found() (*machine.Machine, error) {
 		d.Caches, err = caches()
 	}
 	if err != nil {
-		return nil, diag.Errorf(codeFailed, "calibrate", diag.Location{}, "the system does not say what this machine has: %v", err)
+		return nil, failed("the system does not say what this machine has: %v", err)
 	}
 	m.Devices = []machine.Device{d}
 	return m, nil

@@ -54,8 +54,11 @@ func TestConclude(t *testing.T) {
 			near(c.Name+" read by all", c.AllRead, 200e9)
 		}
 	}
-	for _, row := range []string{"fma", "vector", "function", "division", "gather"} {
-		for _, dtype := range []string{"float32", "float64"} {
+	for row, dtypes := range map[string][]string{
+		"fma": {"float32", "float64", "int32", "int64", "uint8"}, "vector": {"float32", "float64", "int32", "int64", "uint64", "int8"}, "function": {"float32", "float64"},
+		"division": {"float32", "float64", "int32", "int64"}, "gather": {"float32", "float64", "int64"}, "scalar": {"float32", "int64"},
+	} {
+		for _, dtype := range dtypes {
 			one, err := d.Rate(dtype, row, 1)
 			all, err2 := d.Rate(dtype, row, 2)
 			if err != nil || err2 != nil {
@@ -83,6 +86,23 @@ func TestShared(t *testing.T) {
 	for list, want := range map[string]int64{"0": 1, "0-3": 4, "0-1,8-9": 4, "0,2": 2, "": 1, "x": 1, "3-1": 1} {
 		if got := shared(list); got != want {
 			t.Errorf("%q is %d", list, got)
+		}
+	}
+}
+
+// TestRowsOf finds the micro-kernels of processors in what Linux says of them; amx counts where it is for the type, and what no word says is for every processor.
+func TestRowsOf(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"": {"any", "any"},
+		"processor\t: 0\nflags\t\t: fpu avx512_vnni avx512_bf16 avx2\n": {"vnni", "bf16"},
+		"flags\t\t: amx_tile amx_int8 amx_bf16 avx512_vnni avx_vnni\n":  {"amx", "amx"},
+		"flags\t\t: avx2 avx_vnni\nbugs\t\t: avx512_vnni avx512_bf16\n": {"vexvnni", "any"},
+		"Features\t: fp asimd asimddp\n":                                {"sdot", "any"},
+		"Features\t: fp asimd asimddp i8mm bf16\n":                      {"usdot", "bfdot"},
+		"model name\t: i8mm\n":                                          {"any", "any"},
+	} {
+		if bytes, halves := rowsOf(text); bytes != want[0] || halves != want[1] {
+			t.Errorf("%q: %s and %s, expected %v", text, bytes, halves, want)
 		}
 	}
 }

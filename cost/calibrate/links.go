@@ -11,7 +11,6 @@ import (
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/sample"
-	"tensortapestry.org/tapc/ir/diag"
 )
 
 // Sizes of what is measured between devices.
@@ -57,7 +56,7 @@ func copied(ctx context.Context, program string, threads int64) (float64, error)
 	out, err := c.CombinedOutput()
 	found := copiesOf.FindSubmatch(out)
 	if err != nil || found == nil {
-		return 0, diag.Errorf(codeFailed, "calibrate", diag.Location{}, "a program that is measured failed: %v: %s", err, out)
+		return 0, failed("running a program that is measured: %s", said(out, err))
 	}
 	ms, err := strconv.ParseFloat(string(found[1]), 64)
 	return ms / 1e3, err

@@ -1,6 +1,9 @@
 package calibrate
 
 import (
+	"cmp"
+	"slices"
+
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/sample"
 )
@@ -15,6 +18,7 @@ type probe struct {
 	beyond  bool    // what is touched in turns is larger than the cache
 	what    what
 	dtype   string
+	row     string    // of the rates of products of narrow numbers
 	cache   int       // of bandwidths; the number of caches is memory
 	times   []float64 // in seconds
 }
@@ -28,6 +32,8 @@ const (
 	functions
 	divisions
 	gathers
+	scalars
+	narrow // products of bytes and of bfloat16
 	bandwidth
 	reading
 	keeping // what a cache still has of what is touched in turns
@@ -38,7 +44,7 @@ const (
 )
 
 // rowOf is the row of a machine file that a probe gives the rate of.
-var rowOf = map[what]string{products: "fma", arithmetic: "vector", functions: "function", divisions: "division", gathers: "gather"}
+var rowOf = map[what]string{products: "fma", arithmetic: "vector", functions: "function", divisions: "division", gathers: "gather", scalars: "scalar"}
 
 // Sizes of probes. None is that of a program that predictions are held to.
 const (
@@ -47,6 +53,7 @@ const (
 	functional = 16   // what exp counts
 	divided    = 4    // what a root counts
 	across     = 200  // of a square that is transposed
+	whole      = 256  // of squares of integers and of narrow numbers, which are multiplied
 	longRow    = 1 << 14
 )
 
@@ -85,15 +92,27 @@ func probes(d *machine.Device) (list []probe) {
 		}
 	}
 	for _, dtype := range []string{"float32", "float64"} {
-		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) {
-			x, y := g.Tensor(dtype, cells), g.Tensor(dtype, cells)
-			for i := range steps {
-				x = g.Both([]string{"mul", "add"}[i%2], x, y)
-			}
-		})
+		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) { chain(g, dtype) })
 		add(probe{what: functions, dtype: dtype, threads: 1, things: functional * cells}, "functions", func(g *sample.Graph) { g.Each("exp", g.Tensor(dtype, cells)) })
 		add(probe{what: divisions, dtype: dtype, threads: 1, things: divided * cells}, "divisions", func(g *sample.Graph) { g.Each("sqrt", g.Tensor(dtype, cells)) })
 	}
+	for _, dtype := range []string{"int32", "int64"} {
+		add(probe{what: products, dtype: dtype, threads: 1, things: 2 * whole * whole * whole}, "products", func(g *sample.Graph) {
+			g.Product(g.Tensor(dtype, whole, whole), g.Tensor(dtype, whole, whole))
+		})
+		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) { chain(g, dtype) })
+		add(probe{what: divisions, dtype: dtype, threads: 1, things: divided * cells}, "divisions", func(g *sample.Graph) {
+			g.Apply("div", "result", g.Tensor(dtype, cells), "", "a: %s, b: %s", g.Tensor(dtype, cells), g.Tensor(dtype, cells))
+		})
+	}
+	add(probe{what: scalars, dtype: "float32", threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) { chain(g, "float16") })
+	bytes, halves := narrowRows()
+	add(probe{what: narrow, dtype: "int8", row: bytes, threads: 1, things: 2 * whole * whole * whole}, "products", func(g *sample.Graph) {
+		g.Apply("matmul_integer", "Y", g.Tensor("int32", whole, whole), "", "A: %s, B: %s", g.Tensor("uint8", whole, whole), g.Tensor("int8", whole, whole))
+	})
+	add(probe{what: narrow, dtype: "bfloat16", row: halves, threads: 1, things: 2 * whole * whole * whole}, "products", func(g *sample.Graph) {
+		g.Product(g.Tensor("bfloat16", whole, whole), g.Tensor("bfloat16", whole, whole))
+	})
 	for _, dtype := range []string{"float32", "float64"} {
 		add(probe{what: gathers, dtype: dtype, threads: 1, things: across * across}, "transposes", func(g *sample.Graph) {
 			g.Apply("permute", "result", g.Tensor(dtype, across, across), "{perm: [1, 0]}", "tensor: %s", g.Tensor(dtype, across, across))
@@ -104,6 +123,14 @@ func probes(d *machine.Device) (list []probe) {
 		add(probe{what: region, threads: threads}, "region", func(g *sample.Graph) { g.Each("relu", g.Float(40_000)) })
 	}
 	return list
+}
+
+// chain is arithmetic that goes from one step to the next.
+func chain(g *sample.Graph, dtype string) {
+	x, y := g.Tensor(dtype, cells), g.Tensor(dtype, cells)
+	for i := range steps {
+		x = g.Both([]string{"mul", "add"}[i%2], x, y)
+	}
 }
 
 // sums reads so many elements, in rows so long that joining lanes at their ends does not count.
@@ -250,15 +277,11 @@ func giveBandwidth(d *machine.Device, p *probe, of func(*machine.Cache) (one, al
 
 // giveRate gives the rate of a row: that of one unit, and of all where that was measured.
 func giveRate(d *machine.Device, p *probe) {
-	at := -1
-	for i, r := range d.Rates {
-		if r.Type == p.dtype && r.Row == rowOf[p.what] {
-			at = i
-		}
-	}
+	row := cmp.Or(p.row, rowOf[p.what])
+	at := slices.IndexFunc(d.Rates, func(r machine.Rate) bool { return r.Type == p.dtype && r.Row == row })
 	if at < 0 {
 		at = len(d.Rates)
-		d.Rates = append(d.Rates, machine.Rate{Type: p.dtype, Row: rowOf[p.what]})
+		d.Rates = append(d.Rates, machine.Rate{Type: p.dtype, Row: row})
 	}
 	r, f := &d.Rates[at], p.rate(p.things)
 	if p.threads == 1 {

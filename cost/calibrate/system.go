@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,34 @@ func memory() (int64, error) {
 	}
 	k, err := strconv.ParseInt(string(m[1]), 10, 64)
 	return k << 10, err
+}
+
+// narrowRows gives the rows of a machine file by which this processor's programs multiply bytes and bfloat16.
+func narrowRows() (bytes, halves string) {
+	text, _ := os.ReadFile("/proc/cpuinfo") // without it, the rows that every processor has
+	return rowsOf(string(text))
+}
+
+// rowsOf finds the rows in what Linux says of a processor: the best of which it has the instructions (backends/cpu/micro).
+func rowsOf(cpuinfo string) (bytes, halves string) {
+	has := map[string]bool{}
+	for line := range strings.Lines(cpuinfo) {
+		if key, words, ok := strings.Cut(line, ":"); ok && slices.Contains([]string{"flags", "Features"}, strings.TrimSpace(key)) {
+			for _, w := range strings.Fields(words) {
+				has[w] = true
+			}
+		}
+	}
+	first := func(pairs ...string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if has[pairs[i]] {
+				return pairs[i+1]
+			}
+		}
+		return "any"
+	}
+	return first("amx_int8", "amx", "avx512_vnni", "vnni", "avx_vnni", "vexvnni", "i8mm", "usdot", "asimddp", "sdot"),
+		first("amx_bf16", "amx", "avx512_bf16", "bf16", "bf16", "bfdot")
 }
 
 // Caches gives those of the first core for data, the nearest first, in words: what code that was measured here was measured with.

@@ -110,8 +110,11 @@ func (b *faults) locality(m *Machine, at int) {
 	for _, x := range l.Members {
 		total += min(x.Count, MaxDevices)
 		inner := slices.IndexFunc(m.Localities, func(o Locality) bool { return o.Name == x.Of })
-		if !slices.ContainsFunc(m.Devices, func(d Device) bool { return d.Name == x.Of }) && inner <= at {
+		switch device := slices.ContainsFunc(m.Devices, func(d Device) bool { return d.Name == x.Of }); {
+		case !device && inner < 0:
 			b.add(CodeMeaning, nil, "a device, or a locality that stands behind it", x.Of, "the locality %s holds %q%s", l.Name, x.Of, meant(x.Of, m.places()))
+		case !device && inner <= at:
+			b.add(CodeMeaning, nil, "a device, or a locality that stands behind it", x.Of, "the locality %s holds %q, which stands before it or is itself", l.Name, x.Of)
 		}
 	}
 	if l.Link == "" && total > 1 {

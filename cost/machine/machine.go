@@ -160,19 +160,36 @@ func (m *Machine) Link(name string) *Link {
 	return nil
 }
 
-// Rate gives what so many units of a device reach on elements of a type by a row, in operations a second.
+// Rate gives what so many units of a device reach on elements of a type by a row, in operations a second; of a type of which the file says nothing, what they reach on the one that stands for it.
 func (d *Device) Rate(dtype, row string, units int64) (Figure, error) {
-	for _, r := range d.Rates {
-		if r.Type != dtype || r.Row != row {
-			continue
+	for _, name := range []string{dtype, standsFor(dtype, row)} {
+		for _, r := range d.Rates {
+			if r.Type != name || r.Row != row {
+				continue
+			}
+			rate := d.part(r.Rate, r.Unit, units)
+			if r.Reached.Known() {
+				rate = rate.Times(r.Reached)
+			}
+			return rate, nil
 		}
-		rate := d.part(r.Rate, r.Unit, units)
-		if r.Reached.Known() {
-			rate = rate.Times(r.Reached)
-		}
-		return rate, nil
 	}
 	return Figure{}, d.Unknown(fmt.Sprintf("rate of %s by the row %q", dtype, row), "rates")
+}
+
+// standsFor gives the type at whose rates others are computed: elements one by one, scalar arithmetic and functions take as long in any type as in float32; narrow integers are
+// computed as int32 are, and those without sign as those with one.
+func standsFor(dtype, row string) string {
+	narrow := strings.HasPrefix(dtype, "int") || strings.HasPrefix(dtype, "uint")
+	switch {
+	case row == "gather", row == "scalar", row == "function" && narrow:
+		return "float32"
+	case dtype == "uint64":
+		return "int64"
+	case narrow && dtype != "int64":
+		return "int32"
+	}
+	return dtype
 }
 
 // MemoryBandwidth gives what so many units reach, in bytes a second.

@@ -132,7 +132,7 @@ func (r *reader) Count(key field, v *int64, unit Unit) {
 	}
 	x, err := unit.Parse(n.Value)
 	if err != nil || x != math.Trunc(x) || x < 1 || x > math.MaxInt64/2 {
-		r.add(CodeForm, n, "a whole number from 1 on, as "+Unit.example(map[bool]Unit{true: Bytes, false: Part}[unit == Bytes]), n.Value, "%s is no count", key.key)
+		r.add(CodeForm, n, "a whole number from 1 on, as "+map[bool]string{true: Unit.example(Bytes), false: "8"}[unit == Bytes], n.Value, "%s is no count", key.key)
 		return
 	}
 	*v = int64(x)

@@ -172,6 +172,7 @@ func (x *pricing) once() (step, error) {
 			return step{}, e
 		}
 		work.add(2*c.Products, row, of)
+		vector -= c.Factors // they are converted as they are packed
 	case schedule.Contraction, schedule.Transformed:
 		work.add(2*c.Products*x.padding(), rowProducts, x.work.Type)
 		x.parts(&work)
@@ -215,9 +216,12 @@ func (a *adding) name(word string, n float64, row string, of scalar.DType) {
 	if n == 0 || a.err != nil {
 		return
 	}
-	rate, err := a.x.device.Rate(arithmetic(of).String(), row, a.x.units)
+	if !slices.Contains(lowRows, row) { // which multiply numbers as narrow as they are
+		of = arithmetic(of)
+	}
+	rate, err := a.x.device.Rate(of.String(), row, a.x.units)
 	if a.err = err; err == nil {
-		a.terms = append(a.terms, Term{fmt.Sprintf("%s of %v", word, arithmetic(of)), over(n, rate)})
+		a.terms = append(a.terms, Term{fmt.Sprintf("%s of %v", word, of), over(n, rate)})
 	}
 }
 

@@ -3,6 +3,7 @@ package price_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -354,11 +355,49 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestTypes: every machine that tapc knows has a price for sums, quotients and products of every type, and for products of narrow numbers by their micro-kernels, whose factors are converted once and
+// not for each product.
+func TestTypes(t *testing.T) {
+	for _, name := range machine.Presets() {
+		m, err := machine.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dtype := range []string{"float32", "float64", "float16", "bfloat16", "float8_e4m3", "complex64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"} {
+			sum, quotient, product := sample.New("sum"), sample.New("quotient"), sample.New("product")
+			sum.Both("add", sum.Tensor(dtype, 64, 64), sum.Tensor(dtype, 64, 64))
+			quotient.Apply("div", "result", quotient.Tensor(dtype, 64, 64), "", "a: %s, b: %s", quotient.Tensor(dtype, 64, 64), quotient.Tensor(dtype, 64, 64))
+			product.Product(product.Tensor(dtype, 64, 64), product.Tensor(dtype, 64, 64))
+			for _, g := range []*sample.Graph{sum, quotient, product} {
+				if p, err := price.Program(scheduled(t, g), m, price.Settings{Targets: targets}); err != nil || len(p) == 0 || p[0].Time.Value <= 0 {
+					t.Errorf("%s, %s of %s: %v", name, g.Name, dtype, err)
+				}
+			}
+		}
+		bytes, halves := sample.New("bytes"), sample.New("halves")
+		bytes.Apply("matmul_integer", "Y", bytes.Tensor("int32", 256, 256), "", "A: %s, B: %s", bytes.Tensor("uint8", 256, 256), bytes.Tensor("int8", 256, 256))
+		halves.Product(halves.Tensor("bfloat16", 256, 256), halves.Tensor("bfloat16", 256, 256))
+		for _, g := range []*sample.Graph{bytes, halves} {
+			p, err := price.Program(scheduled(t, g), m, price.Settings{Targets: targets})
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, g.Name, err)
+			}
+			for _, x := range p[0].Terms {
+				if strings.HasPrefix(x.What, "arithmetic") && x.Time.Value > 0.2*p[0].Time.Value {
+					t.Errorf("%s, %s: %s takes %v of %v", name, g.Name, x.What, x.Time.Value, p[0].Time.Value)
+				}
+			}
+		}
+	}
+}
+
 // TestUnknown: a rate that the file does not have is an error with its code, not 0.
 func TestUnknown(t *testing.T) {
 	g := sample.New("doubles")
 	g.Each("softmax", g.Tensor("float64", 8, 8))
-	_, err := price.Program(scheduled(t, g), laptop(t), price.Settings{Targets: targets})
+	m := laptop(t)
+	m.Devices[0].Rates = slices.DeleteFunc(m.Devices[0].Rates, func(r machine.Rate) bool { return r.Type == "float64" })
+	_, err := price.Program(scheduled(t, g), m, price.Settings{Targets: targets})
 	if err == nil || !strings.Contains(err.Error(), "no rate of float64") || !strings.Contains(err.Error(), machine.CodeUnknown) {
 		t.Error(err)
 	}

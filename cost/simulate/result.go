@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -120,24 +121,35 @@ func (s *Simulation) critical() (path []int) {
 	return path
 }
 
-// Trace writes when each task runs, as a trace for chrome://tracing or Perfetto: one process for kernels, a row for each device, and one for flows.
+// Trace writes when each task runs, as a trace for chrome://tracing or Perfetto: one process for kernels and for what devices copy themselves, a row for each device, and one for flows,
+// and for what devices wait for each other. What takes no time on a device, as reading in place, is not there.
 func (s *Simulation) Trace(w io.Writer) error {
+	names := []traceevent.Name{{Process: 1, Name: "devices"}}
+	for d := range s.program.Devices {
+		names = append(names, traceevent.Name{Process: 1, Row: d + 1, Name: fmt.Sprintf("device %d", d)})
+	}
+	names = append(names, traceevent.Name{Process: 2, Name: "links"})
 	var events []traceevent.Event
 	rows := []float64{} // when each row of flows is free
 	for _, i := range s.order() {
 		t, start, end := s.program.Tasks[i], s.last.start[i], s.last.end[i]
 		e := traceevent.Event{Name: t.Name, Kind: "kernel", Start: micro(start), Time: micro(end - start), Process: 1, Row: t.Device + 1}
-		if t.Device < 0 {
+		switch {
+		case t.Device >= 0 && start == end:
+			continue
+		case t.Device >= 0 && t.Link != "":
+			e.Kind, e.Args = t.Link, map[string]float64{"bytes": t.Bytes}
+		case t.Device < 0:
 			row := slices.IndexFunc(rows, func(free float64) bool { return free <= start })
 			if row < 0 {
 				row, rows = len(rows), append(rows, 0)
 			}
 			rows[row] = end
-			e.Kind, e.Process, e.Row, e.Args = t.Link, 2, row+1, map[string]float64{"bytes": t.Bytes}
+			e.Kind, e.Process, e.Row, e.Args = cmp.Or(t.Link, "wait"), 2, row+1, map[string]float64{"bytes": t.Bytes}
 		}
 		events = append(events, e)
 	}
-	return traceevent.Write(w, events)
+	return traceevent.Write(w, events, names...)
 }
 
 // order gives tasks by when they begin.

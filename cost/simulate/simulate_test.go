@@ -163,11 +163,19 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// The trace has an event for each task, and is the same each time.
+// The trace has an event for each task that takes time or is a flow, within the time of the walk, names all rows of devices, has no two events at a time in a row, and is the same each time.
 func TestTrace(t *testing.T) {
 	var texts [2]bytes.Buffer
+	var want int
+	var walk *Simulation
 	for i := range texts {
 		s, err := Run(random(rand.New(rand.NewPCG(18, 6)), 40))
+		walk, want = s, 0
+		for k, x := range s.program.Tasks {
+			if x.Device < 0 || s.last.end[k] > s.last.start[k] {
+				want++
+			}
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,12 +185,31 @@ func TestTrace(t *testing.T) {
 	}
 	var trace struct {
 		Events []struct {
-			TS, Dur float64
-			PID     int
+			PH       string
+			TS, Dur  float64
+			PID, TID int
 		} `json:"traceEvents"`
 	}
-	if err := json.Unmarshal(texts[0].Bytes(), &trace); err != nil || len(trace.Events) != 40 || !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
-		t.Error(err, len(trace.Events))
+	if err := json.Unmarshal(texts[0].Bytes(), &trace); err != nil || !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
+		t.Error(err)
+	}
+	names, spans, end := 0, 0, 0.0
+	free := map[[2]int]float64{}
+	for _, e := range trace.Events {
+		if e.PH == "M" {
+			names++
+			continue
+		}
+		spans++
+		row := [2]int{e.PID, e.TID}
+		if e.TS < free[row]-1e-6 {
+			t.Errorf("row %v: an event begins at %v, before another ends at %v", row, e.TS, free[row])
+		}
+		free[row] = e.TS + e.Dur
+		end = max(end, free[row])
+	}
+	if last := slices.Max(walk.last.end) * 1e6; spans != want || names != walk.program.Devices+2 || math.Abs(end-last) > 1e-3 {
+		t.Errorf("%d events, expected %d; %d names; the last ends at %v us, the walk at %v", spans, want, names, end, last)
 	}
 }
 

@@ -25,6 +25,7 @@ type Count struct {
 	Stores   float64 // elements that are written
 	Gathers  float64 // of both, those that are no neighbours along the lanes of vectors,
 	Shuffles float64 // but for those that are read two apart or backwards: out of two vectors, or of one
+	Factors  float64 // of Vector, those on the factors of sums of products
 }
 
 // Operations is how many scalar operations there are together, where a multiply-add is two.
@@ -39,6 +40,7 @@ func (c *Count) add(x Count, times float64) {
 	c.Stores += x.Stores * times
 	c.Gathers += x.Gathers * times
 	c.Shuffles += x.Shuffles * times
+	c.Factors += x.Factors * times
 }
 
 // Plus is what there is of both.
@@ -210,6 +212,7 @@ func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
 			for _, a := range body.Args {
 				sum.add(c.of(a, times), 1)
 			}
+			sum.Factors = sum.Vector
 			return sum
 		}
 		sum = Count{Vector: times}

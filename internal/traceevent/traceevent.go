@@ -3,6 +3,7 @@ package traceevent
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 )
 
@@ -18,15 +19,38 @@ type Event struct {
 	Args    map[string]float64 `json:"args,omitempty"`
 }
 
-// phase is what an event is: all are complete.
+// phase is what an event is: those of spans are complete.
 type phase struct{}
 
 func (phase) MarshalText() ([]byte, error) { return []byte("X"), nil }
 
-// Write writes events as one JSON object.
-func Write(w io.Writer, events []Event) error {
+// Name is what a row of a process is called, or the process if the row is 0: a metadata event ("M") of the format.
+type Name struct {
+	Process, Row int
+	Name         string
+}
+
+// MarshalJSON writes the event.
+func (n Name) MarshalJSON() ([]byte, error) {
+	kind, row := "process_name", ""
+	if n.Row > 0 {
+		kind, row = "thread_name", fmt.Sprintf(`,"tid":%d`, n.Row)
+	}
+	name, err := json.Marshal(n.Name)
+	return fmt.Appendf(nil, `{"name":%q,"ph":"M","pid":%d%s,"args":{"name":%s}}`, kind, n.Process, row, name), err
+}
+
+// Write writes events as one JSON object, with the names of rows before them.
+func Write(w io.Writer, events []Event, names ...Name) error {
+	list := []any{}
+	for _, n := range names {
+		list = append(list, n)
+	}
+	for _, e := range events {
+		list = append(list, e)
+	}
 	return json.NewEncoder(w).Encode(struct {
-		Events []Event `json:"traceEvents"`
-		Unit   string  `json:"displayTimeUnit"`
-	}{append([]Event{}, events...), "ms"})
+		Events []any  `json:"traceEvents"`
+		Unit   string `json:"displayTimeUnit"`
+	}{list, "ms"})
 }

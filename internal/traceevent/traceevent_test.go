@@ -17,3 +17,14 @@ func TestWrite(t *testing.T) {
 		}
 	}
 }
+
+// TestNames: processes and their rows have names, before the events.
+func TestNames(t *testing.T) {
+	var b strings.Builder
+	err := Write(&b, []Event{{Name: "a", Kind: "k", Process: 1, Row: 2}}, Name{1, 0, "devices"}, Name{1, 2, `cpu "1"`})
+	want := `{"traceEvents":[{"name":"process_name","ph":"M","pid":1,"args":{"name":"devices"}},{"name":"thread_name","ph":"M","pid":1,"tid":2,"args":{"name":"cpu \"1\""}},` +
+		`{"name":"a","cat":"k","ph":"X","ts":0,"dur":0,"pid":1,"tid":2}],"displayTimeUnit":"ms"}` + "\n"
+	if err != nil || b.String() != want {
+		t.Errorf("%s (%v), expected %s", b.String(), err, want)
+	}
+}

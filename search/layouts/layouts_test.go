@@ -347,6 +347,7 @@ func TestRepeatedPartsPriceAlike(t *testing.T) {
 // Settings that no space can have are refused with their codes.
 func TestFaults(t *testing.T) {
 	m, _ := machine.Preset("8xh100")
+	m.Devices[0].Rates = slices.DeleteFunc(m.Devices[0].Rates, func(r machine.Rate) bool { return strings.HasPrefix(r.Type, "int") })
 	for _, c := range []struct {
 		code, graph string
 		devices     int64

@@ -111,15 +111,19 @@ func (r *Report) JSON(w io.Writer) error {
 // Trace writes when each kernel runs, as a trace for chrome://tracing or Perfetto.
 func (r *Report) Trace(w io.Writer) error {
 	var events []traceevent.Event
+	names := []traceevent.Name{{Process: 1, Name: r.Machine}}
 	at := 0.0
 	for i, k := range r.Kernels {
 		for unit := range k.Units {
+			if len(names) <= int(unit)+1 {
+				names = append(names, traceevent.Name{Process: 1, Row: int(unit) + 1, Name: fmt.Sprintf("unit %d", unit)})
+			}
 			events = append(events, traceevent.Event{Name: r.Names[i], Kind: k.Form, Start: 1e6 * at, Time: 1e6 * k.Time.Value, Process: 1, Row: int(unit) + 1,
 				Args: map[string]float64{"operations": k.Work.Operations(), "bytes": k.Work.Bytes()}})
 		}
 		at += k.Time.Value
 	}
-	return traceevent.Write(w, events)
+	return traceevent.Write(w, events, names...)
 }
 
 // Explain writes of the kernels of a name, or of all, why they take what they take.
