@@ -139,6 +139,16 @@ func (p Ports) Get(name string) *Port {
 	return &port
 }
 
+// OneOf gives the first port that has one of the names, nil if there is none.
+func (p Ports) OneOf(names []string) *Port {
+	for _, x := range p.Each() {
+		if slices.Contains(names, x.Name) {
+			return &x
+		}
+	}
+	return nil
+}
+
 func (p Ports) find(name string) int {
 	if p.layout == nil {
 		return -1

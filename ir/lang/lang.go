@@ -2,7 +2,7 @@
 // places, and a cursor that parsers walk over them with.
 //
 // It must not import another package of tapc. ARCHITECTURE.md says which languages stay apart, and why. Read next:
-// passes/rewrite/parse.go, which is built on it.
+// passes/rewrite/language/parse.go, which is built on it.
 package lang
 
 import (

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/language"
 )
 
 //go:embed rules/*.rules
@@ -24,7 +25,7 @@ var builtin = sync.OnceValue(func() (rules []rewrite.Rule) {
 	files, err := fs.Glob(ruleFiles, "rules/*.rules")
 	for _, f := range files {
 		text, e := ruleFiles.ReadFile(f)
-		more, e2 := rewrite.Parse(f, string(text), kernels.Builtin())
+		more, e2 := language.Parse(f, string(text), kernels.Builtin())
 		if rules = append(rules, more...); e != nil || e2 != nil {
 			err = e2
 		}
@@ -87,9 +88,9 @@ func run(ctx context.Context, p *pipeline.Context, lib *kernels.Library) error {
 		if err != nil {
 			return err
 		}
-		more, err := rewrite.Parse(filepath.ToSlash(file), string(text), lib)
+		more, err := language.Parse(filepath.ToSlash(file), string(text), lib)
 		if err == nil {
-			err = rewrite.Distinct(more, rules)
+			err = language.Distinct(more, rules)
 		}
 		if err != nil {
 			return err

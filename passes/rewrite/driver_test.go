@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/rewritetest"
 )
 
 const (
@@ -95,10 +96,10 @@ var observed = []struct{ name, in, out string }{
 func TestObserved(t *testing.T) {
 	for _, c := range observed {
 		t.Run(c.name, func(t *testing.T) {
-			b := graph(t, c.in)
-			run(t, b, rules(t, negNeg+reluRelu), rewrite.Options{})
-			want(t, b, c.out)
-			if b.g.Node(b.ids["x"]) == nil {
+			b := rewritetest.Of(t, c.in)
+			rewritetest.Run(t, b, rewritetest.Rules(t, negNeg+reluRelu), rewrite.Options{})
+			rewritetest.Want(t, b, c.out)
+			if b.G.Node(b.IDs["x"]) == nil {
 				t.Error("a graph input is gone")
 			}
 		})
@@ -106,10 +107,10 @@ func TestObserved(t *testing.T) {
 }
 
 func TestPinned(t *testing.T) {
-	b := graph(t, "a = neg(x)\n b = neg(a)\n y = exp(b)")
-	b.g.Add(&schedule.Buffer{Tensor: b.ids["b"], Over: -1}, "")
-	run(t, b, rules(t, negNeg), rewrite.Options{})
-	want(t, b, "a = neg(x)\n b = neg(a)\n y = exp(b)")
+	b := rewritetest.Of(t, "a = neg(x)\n b = neg(a)\n y = exp(b)")
+	b.G.Add(&schedule.Buffer{Tensor: b.IDs["b"], Over: -1}, "")
+	rewritetest.Run(t, b, rewritetest.Rules(t, negNeg), rewrite.Options{})
+	rewritetest.Want(t, b, "a = neg(x)\n b = neg(a)\n y = exp(b)")
 }
 
 func TestFuelAndDisable(t *testing.T) {
@@ -120,28 +121,28 @@ func TestFuelAndDisable(t *testing.T) {
 		"d = relu(x)\n e = relu(d)\n y = exp(e)",
 		"e = relu(x)\n y = exp(e)",
 	} {
-		b := graph(t, text)
+		b := rewritetest.Of(t, text)
 		f := &rewrite.Fuel{Left: fuel}
-		s := run(t, b, rules(t, negNeg+reluRelu), rewrite.Options{Fuel: f})
-		want(t, b, out)
+		s := rewritetest.Run(t, b, rewritetest.Rules(t, negNeg+reluRelu), rewrite.Options{Fuel: f})
+		rewritetest.Want(t, b, out)
 		if s.Applied != fuel || f.Left != 0 || s.OutOfFuel != (fuel < 3) {
 			t.Errorf("fuel %d: %+v, %d left", fuel, s, f.Left)
 		}
 	}
-	b := graph(t, text)
-	s := run(t, b, rules(t, negNeg+reluRelu), rewrite.Options{Disable: []string{"relu-relu"}})
+	b := rewritetest.Of(t, text)
+	s := rewritetest.Run(t, b, rewritetest.Rules(t, negNeg+reluRelu), rewrite.Options{Disable: []string{"relu-relu"}})
 	if s.Of("neg-neg") != 1 || s.Of("relu-relu") != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestCycle(t *testing.T) {
-	b := graph(t, "a = relu(x)\n y = exp(a)")
-	rs := rules(t, `
+	b := rewritetest.Of(t, "a = relu(x)\n y = exp(a)")
+	rs := rewritetest.Rules(t, `
 		rule one: relu(x) => neg(x) because "a lie"
 		rule two: neg(x) => exp(x) because "a lie"
 		rule three: exp(x) => relu(x) because "a lie"`)
-	_, err := rewrite.Run(context.Background(), b.g, rs, rewrite.Options{})
+	_, err := rewrite.Run(context.Background(), b.G, rs, rewrite.Options{})
 	var cycle *rewrite.CycleError
 	if !errors.As(err, &cycle) || len(cycle.Rules) != 3 {
 		t.Fatalf("%v", err)
@@ -154,9 +155,9 @@ func TestCycle(t *testing.T) {
 }
 
 func TestGrowthEnds(t *testing.T) {
-	b := graph(t, "y = exp(x)")
-	rs := rules(t, `rule grow: exp(x) => exp(neg(x) like x) because "a lie"`)
-	_, err := rewrite.Run(context.Background(), b.g, rs, rewrite.Options{Limit: 50})
+	b := rewritetest.Of(t, "y = exp(x)")
+	rs := rewritetest.Rules(t, `rule grow: exp(x) => exp(neg(x) like x) because "a lie"`)
+	_, err := rewrite.Run(context.Background(), b.G, rs, rewrite.Options{Limit: 50})
 	var cycle *rewrite.CycleError
 	if !errors.As(err, &cycle) || !slices.Equal(cycle.Rules, []string{"grow"}) {
 		t.Fatalf("%v", err)
@@ -164,10 +165,10 @@ func TestGrowthEnds(t *testing.T) {
 }
 
 func TestOrigin(t *testing.T) {
-	b := graph(t, "a = relu(x)\n b = relu(a)\n y = relu(b)")
-	run(t, b, rules(t, reluRelu), rewrite.Options{})
-	want(t, b, "y = relu(x)")
-	for n := range b.g.Nodes() {
+	b := rewritetest.Of(t, "a = relu(x)\n b = relu(a)\n y = relu(b)")
+	rewritetest.Run(t, b, rewritetest.Rules(t, reluRelu), rewrite.Options{})
+	rewritetest.Want(t, b, "y = relu(x)")
+	for n := range b.G.Nodes() {
 		if n.Body.Kind() != tensorops.OperationKind {
 			continue
 		}
@@ -182,10 +183,10 @@ func TestOrigin(t *testing.T) {
 }
 
 func TestInnerOperations(t *testing.T) {
-	b := graph(t, "a = relu(x)\n y = exp(a)")
-	s := run(t, b, rules(t, `rule inner: exp(relu(x)) => exp(neg(x) like x) because "a lie"`), rewrite.Options{Verify: true})
-	if s.Applied != 1 || !strings.Contains(b.text(), "= neg(x)") || !strings.Contains(b.text(), "y = exp(%") {
-		t.Errorf("%+v\n%s", s, b.text())
+	b := rewritetest.Of(t, "a = relu(x)\n y = exp(a)")
+	s := rewritetest.Run(t, b, rewritetest.Rules(t, `rule inner: exp(relu(x)) => exp(neg(x) like x) because "a lie"`), rewrite.Options{Verify: true})
+	if s.Applied != 1 || !strings.Contains(b.String(), "= neg(x)") || !strings.Contains(b.String(), "y = exp(%") {
+		t.Errorf("%+v\n%s", s, b.String())
 	}
 }
 
@@ -218,9 +219,9 @@ func TestSeveralOutputs(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := graph(t, c.in)
-			run(t, b, []rewrite.Rule{dropSecond}, rewrite.Options{})
-			want(t, b, c.out)
+			b := rewritetest.Of(t, c.in)
+			rewritetest.Run(t, b, []rewrite.Rule{dropSecond}, rewrite.Options{})
+			rewritetest.Want(t, b, c.out)
 		})
 	}
 }
@@ -238,40 +239,40 @@ func TestSharedResult(t *testing.T) {
 			Outputs: []rewrite.Output{out("u"), out("v")}}
 		return rewrite.Result{Outputs: []rewrite.Operand{{New: two, Out: 1}, {New: two}}}, true
 	}}
-	b := graph(t, "p q = pair(x)\n y = add(p, q)")
-	run(t, b, []rewrite.Rule{split}, rewrite.Options{})
-	if got := b.text(); !strings.Contains(got, "q p = two(%") || !strings.Contains(got, "= neg(x)") {
+	b := rewritetest.Of(t, "p q = pair(x)\n y = add(p, q)")
+	rewritetest.Run(t, b, []rewrite.Rule{split}, rewrite.Options{})
+	if got := b.String(); !strings.Contains(got, "q p = two(%") || !strings.Contains(got, "= neg(x)") {
 		t.Error(got)
 	}
 }
 
 func TestDead(t *testing.T) {
 	text := "a = neg(x)\n b = exp(a)\n c = relu(x)\n d = exp(c)\n k = constant()\n s = !save(x)"
-	b := graph(t, text)
-	s, err := rewrite.RemoveDead(context.Background(), b.g, "dce", rewrite.Options{})
+	b := rewritetest.Of(t, text)
+	s, err := rewrite.RemoveDead(context.Background(), b.G, "dce", rewrite.Options{})
 	if err != nil || s.Applied != 1 {
 		t.Fatal(s, err)
 	}
-	want(t, b, "a = neg(x)\n b = exp(a)\n c = relu(x)\n d = exp(c)\n s = save(x)")
+	rewritetest.Want(t, b, "a = neg(x)\n b = exp(a)\n c = relu(x)\n d = exp(c)\n s = save(x)")
 	for _, disable := range [][]string{{"dce"}, nil} {
-		if s, err = rewrite.RemoveDead(context.Background(), b.g, "dce", rewrite.Options{Outputs: []string{"d"}, Disable: disable}); err != nil {
+		if s, err = rewrite.RemoveDead(context.Background(), b.G, "dce", rewrite.Options{Outputs: []string{"d"}, Disable: disable}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want(t, b, "c = relu(x)\n d = exp(c)\n s = save(x)")
-	if s.Removed != 2 || b.g.Node(b.ids["a"]) != nil || b.g.Node(b.ids["x"]) == nil {
+	rewritetest.Want(t, b, "c = relu(x)\n d = exp(c)\n s = save(x)")
+	if s.Removed != 2 || b.G.Node(b.IDs["a"]) != nil || b.G.Node(b.IDs["x"]) == nil {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestBadGraphs(t *testing.T) {
-	b := graph(t, "a = neg(b)\n b = neg(a)")
-	if _, err := rewrite.Run(context.Background(), b.g, nil, rewrite.Options{}); err == nil || !strings.Contains(err.Error(), "cycle") {
+	b := rewritetest.Of(t, "a = neg(b)\n b = neg(a)")
+	if _, err := rewrite.Run(context.Background(), b.G, nil, rewrite.Options{}); err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Errorf("cycle: %v", err)
 	}
-	b = graph(t, "a = neg(x)")
-	b.g.Remove(b.ids["x"])
-	if _, err := rewrite.Run(context.Background(), b.g, nil, rewrite.Options{}); err == nil || !strings.Contains(err.Error(), "not a tensor") {
+	b = rewritetest.Of(t, "a = neg(x)")
+	b.G.Remove(b.IDs["x"])
+	if _, err := rewrite.Run(context.Background(), b.G, nil, rewrite.Options{}); err == nil || !strings.Contains(err.Error(), "not a tensor") {
 		t.Errorf("dangling: %v", err)
 	}
 }
@@ -279,19 +280,19 @@ func TestBadGraphs(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	b := graph(t, "a = neg(x)")
-	if _, err := rewrite.Run(ctx, b.g, nil, rewrite.Options{}); !errors.Is(err, context.Canceled) {
+	b := rewritetest.Of(t, "a = neg(x)")
+	if _, err := rewrite.Run(ctx, b.G, nil, rewrite.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestVerifyNamesTheRule(t *testing.T) {
-	b := graph(t, "y = exp(x)")
+	b := rewritetest.Of(t, "y = exp(x)")
 	bad := rewrite.Rule{Name: "bad", Roots: []string{"exp"}, Match: func(s *rewrite.Site) (rewrite.Result, bool) {
 		out, _ := s.Result()
 		return rewrite.One(rewrite.Operand{New: &rewrite.Op{Kernel: "relu", Outputs: []rewrite.Output{{Port: "result", DType: "float32", Range: out.Range()}}}}), true
 	}}
-	_, err := rewrite.Run(context.Background(), b.g, []rewrite.Rule{bad}, rewrite.Options{Verify: true})
+	_, err := rewrite.Run(context.Background(), b.G, []rewrite.Rule{bad}, rewrite.Options{Verify: true})
 	if err == nil || !strings.Contains(err.Error(), "rule bad") || !strings.Contains(err.Error(), "misses a port") {
 		t.Errorf("%v", err)
 	}
@@ -305,9 +306,9 @@ func TestWideUse(t *testing.T) {
 	for i := range 60000 {
 		fmt.Fprintf(&text, "a%d = first(w, z)\nb%d = exp(a%d)\n", i, i, i)
 	}
-	b := graph(t, text.String())
-	s := run(t, b, []rewrite.Rule{dropSecond}, rewrite.Options{})
-	if s.Applied != 60000 || b.g.Node(b.ids["z"]) != nil {
+	b := rewritetest.Of(t, text.String())
+	s := rewritetest.Run(t, b, []rewrite.Rule{dropSecond}, rewrite.Options{})
+	if s.Applied != 60000 || b.G.Node(b.IDs["z"]) != nil {
 		t.Errorf("%d applications", s.Applied)
 	}
 }

@@ -2,13 +2,14 @@
 //
 // A Rule is a small named value. It looks at one operation and says what may stand in its place; the driver decides whether
 // that is legal, edits the graph and its index of uses, removes what became dead, and keeps tags, shards and provenance
-// right. Most rules are text (the language of docs/rewrites.md, read by Parse); a rule that text can not say is a Go
+// right. Most rules are text (the language of docs/rewrites.md, which passes/rewrite/language reads); a rule that text can not say is a Go
 // function. This package must not import the pass runner or a form of the IR. Read next: driver.go, then passes/simplify.
 package rewrite
 
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -46,7 +47,8 @@ type Rule struct {
 	Depth   int            // how many operations deep Match looks; 0 is 2: the operation and its producers
 	Match   func(*Site) (Result, bool)
 
-	text *compiled // of a rule of the language
+	// Instance makes a small random graph that holds what the rule matches, as language.Parse says; nil for a rule written in Go.
+	Instance func(*rand.Rand) (*ir.Graph, bool)
 }
 
 // Result is what stands for each output of the matched operation, in the order of its output selections.

@@ -24,9 +24,10 @@ type Site struct {
 	Node  *ir.Node
 	Op    *tensorops.Operation
 
+	Scratch any // of the rules' language: the driver keeps it from one operation to the next
+
 	kernel *kernel
 	driver *driver
-	state  state // of the text rule that is being matched
 }
 
 // Def is the operation that computes a box of a tensor, with the boxes of its own inputs that this takes.
@@ -67,6 +68,15 @@ func onlyOutput(op *tensorops.Operation) (ir.Selection, bool) {
 func (s *Site) Def(sel ir.Selection) (Def, bool) {
 	d, ok := s.producer(sel)
 	if ok {
+		d.Inputs, ok = s.driver.restrict(d, sel)
+	}
+	return d, ok
+}
+
+// DefBy is Def where a kernel of that name computes the selection.
+func (s *Site) DefBy(kernel string, sel ir.Selection) (Def, bool) {
+	d, ok := s.producer(sel)
+	if ok = ok && d.Kernel == kernel; ok {
 		d.Inputs, ok = s.driver.restrict(d, sel)
 	}
 	return d, ok
@@ -293,7 +303,7 @@ func (s *Site) Computes(sel ir.Selection, o Operand) (by []ir.NodeID, ok bool) {
 	by = append(by, d.Node.ID)
 	for _, in := range o.New.Inputs {
 		i, _ := k.decl.Port(in.Port)
-		port := portOf(d.Inputs, k.decl.Operands[max(i, 0)].Names)
+		port := d.Inputs.OneOf(k.decl.Operands[max(i, 0)].Names)
 		if i < 0 || port == nil || len(port.Sel) != len(in.Args) {
 			return nil, false
 		}
@@ -305,4 +315,36 @@ func (s *Site) Computes(sel ir.Selection, o Operand) (by []ir.NodeID, ok bool) {
 		}
 	}
 	return by, true
+}
+
+// Shards gives the applications of the operation that computes a tensor.
+func (s *Site) Shards(t ir.NodeID) []ir.NodeID {
+	return s.driver.index.apps[s.driver.index.producer[t]]
+}
+
+// Work gives the scalar operations, as its kernel counts them, of the operation that computes a tensor.
+func (s *Site) Work(t ir.NodeID) int64 {
+	op := tensorops.OperationOf(s.Graph, s.driver.index.producer[t])
+	if op == nil {
+		return 0
+	}
+	if in, err := s.driver.bind(op.Kernel, op.Params, op.Inputs, op.Outputs); err == nil {
+		return in.Flops()
+	}
+	return 0
+}
+
+// sameAttrs says whether parameters are the same, where those that are not given have their defaults: one number is that of every dimension.
+func sameAttrs(d *declaration.Kernel, a, b ir.Attrs) bool {
+	in := func(x, y ir.Attrs) bool {
+		return !slices.ContainsFunc(x, func(p ir.Attr) bool {
+			if v, ok := y.Get(p.Name); ok {
+				return !v.Equal(p.Value)
+			}
+			v, ok := d.Default(p.Name)
+			list, every := p.Value.Ints()
+			return !ok || !v.Equal(p.Value) && (!every || slices.ContainsFunc(list, func(n int64) bool { return !v.Equal(ir.IntAttr(n)) }))
+		})
+	}
+	return in(a, b) && in(b, a)
 }

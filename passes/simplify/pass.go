@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/language"
 )
 
 // Passes gives the rows of the pass table for simplify, cse and dce, with the kernels that graphs may use.
@@ -104,7 +105,7 @@ func Load(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rules, rewrite.Distinct(rules, append(EarlyRules(), Rules()...))
+	return rules, language.Distinct(rules, append(EarlyRules(), Rules()...))
 }
 
 func read(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
@@ -115,7 +116,7 @@ func read(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rewrite.Parse(filepath.ToSlash(file), string(text), lib)
+	return language.Parse(filepath.ToSlash(file), string(text), lib)
 }
 
 // Named gives the names of the rules in files, those that the options "rules" of passes name.

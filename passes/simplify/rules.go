@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/language"
 	"tensortapestry.org/tapc/passes/simplify/views"
 )
 
@@ -37,7 +38,7 @@ func rulesOf(lib *kernels.Library) ([]rewrite.Rule, error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := rewrite.Parse(f, string(text), lib)
+		more, err := language.Parse(f, string(text), lib)
 		if err != nil {
 			return nil, err
 		}

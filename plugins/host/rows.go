@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/language"
 	"tensortapestry.org/tapc/plugins"
 )
 
@@ -94,7 +95,7 @@ func settingsOf(options []pipeline.Option, c *pipeline.Context) []pipeline.Setti
 
 // ruleRow makes a pass of a set of rules.
 func ruleRow(plugin string, t plugins.Text, lib *kernels.Library) (pipeline.Pass, error) {
-	rules, err := rewrite.Parse("plugin "+plugin+", rules "+t.Name, t.Text, lib)
+	rules, err := language.Parse("plugin "+plugin+", rules "+t.Name, t.Text, lib)
 	if err != nil {
 		return pipeline.Pass{}, &Fault{Kind: BadDescription, Plugin: plugin, Part: "rules " + t.Name, Detail: clean(err.Error(), 400)}
 	}

@@ -90,6 +90,8 @@ var Table = []Rule{
 	{"passes/rewrite/casts", 4, -1},
 	{"passes/rewrite/values", 4, -1},
 	{"passes/rewrite", 4, 0},
+	{"passes/rewrite/language", 4, 1},
+	{"passes/rewrite/rewritetest", 6, 0}, // only tests import it
 	{"passes/rewrite/rulepage", 4, 1},
 	{"passes/pipeline", 4, 1},
 	{"passes/pipeline/timing", 4, 0},

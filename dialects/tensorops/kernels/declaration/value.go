@@ -28,6 +28,16 @@ func (a *Attr) Fallback() ir.AttrValue {
 	return ir.StringAttr(a.Default)
 }
 
+// Default gives the value that an attribute has when it is not given; a nil kernel declares none.
+func (d *Kernel) Default(name string) (ir.AttrValue, bool) {
+	if d != nil {
+		if a, ok := d.Attr(name); ok && a.HasDefault {
+			return a.Fallback(), true
+		}
+	}
+	return ir.AttrValue{}, false
+}
+
 // Accepts says whether a value is of the attribute's kind and inside its limits or among its words, without knowing any rank;
 // expected tells which values are.
 func (a *Attr) Accepts(v ir.AttrValue) (expected string, ok bool) {

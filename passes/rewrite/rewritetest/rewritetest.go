@@ -1,4 +1,5 @@
-package rewrite_test
+// Package rewritetest makes small graphs from lines such as "y = relu(x)" and runs rules of the language on them, for tests alone.
+package rewritetest
 
 import (
 	"context"
@@ -11,20 +12,20 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/language"
 )
 
-// builder makes graphs from lines such as "y = relu(x)" for tests: all tensors are float32 of shape 4, ports are named as
+// Graph is a graph of lines such as "y = relu(x)": all tensors are float32 of shape 4, ports are named as
 // the kernels need them, and names that nothing defines are inputs.
-type builder struct {
-	t   *testing.T
-	g   *ir.Graph
-	ids map[string]ir.NodeID
+type Graph struct {
+	G   *ir.Graph
+	IDs map[string]ir.NodeID
 }
 
-// graph reads lines "a [b …] = kernel(x, y, …)"; a "!" before the kernel adds the tag IOSequencePoint.
-func graph(t *testing.T, text string) *builder {
+// Of reads lines "a [b …] = kernel(x, y, …)"; a "!" before the kernel adds the tag IOSequencePoint.
+func Of(t *testing.T, text string) *Graph {
 	t.Helper()
-	b := &builder{t: t, g: ir.New(), ids: map[string]ir.NodeID{}}
+	b := &Graph{G: ir.New(), IDs: map[string]ir.NodeID{}}
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		left, right, ok := strings.Cut(strings.TrimSpace(line), "=")
 		kernel, args, ok2 := strings.Cut(strings.TrimSuffix(strings.TrimSpace(right), ")"), "(")
@@ -36,7 +37,7 @@ func graph(t *testing.T, text string) *builder {
 	return b
 }
 
-func (b *builder) line(results []string, kernel, args string, line int32) {
+func (b *Graph) line(results []string, kernel, args string, line int32) {
 	op := &tensorops.Operation{}
 	op.Kernel, _ = strings.CutPrefix(kernel, "!")
 	for i, a := range strings.FieldsFunc(args, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -58,26 +59,26 @@ func (b *builder) line(results []string, kernel, args string, line int32) {
 		}
 		op.Outputs = op.Outputs.With(ir.Port{Name: port, Sel: []ir.Selection{b.sel(r)}})
 	}
-	n := b.g.Add(op, "")
+	n := b.G.Add(op, "")
 	n.Pos.Line = line
 	if strings.HasPrefix(kernel, "!") {
 		n.SetTag(&tensorops.IOSequencePoint{})
 	}
 }
 
-func (b *builder) sel(name string) ir.Selection {
-	id, ok := b.ids[name]
+func (b *Graph) sel(name string) ir.Selection {
+	id, ok := b.IDs[name]
 	if !ok {
-		id = b.g.Add(&tensorops.Tensor{DType: "float32", Range: zspace.MustShape(4)}, name).ID
-		b.ids[name] = id
+		id = b.G.Add(&tensorops.Tensor{DType: "float32", Range: zspace.MustShape(4)}, name).ID
+		b.IDs[name] = id
 	}
 	return ir.Select(id, zspace.MustShape(4))
 }
 
-// text writes the operations of a graph in the builder's form, producers in graph order.
-func (b *builder) text() string {
+// String writes the operations of a graph as lines, producers in graph order.
+func (b *Graph) String() string {
 	var lines []string
-	for n := range b.g.Nodes() {
+	for n := range b.G.Nodes() {
 		op, ok := n.Body.(*tensorops.Operation)
 		if !ok {
 			continue
@@ -86,7 +87,7 @@ func (b *builder) text() string {
 			var out []string
 			ports.All(func(_, _ int, s *ir.Selection) {
 				name := fmt.Sprintf("%%%d", s.Tensor)
-				if t := b.g.Node(s.Tensor); t == nil {
+				if t := b.G.Node(s.Tensor); t == nil {
 					name = "GONE"
 				} else if t.Label != "" {
 					name = t.Label
@@ -100,31 +101,34 @@ func (b *builder) text() string {
 	return strings.Join(lines, "\n")
 }
 
-func rules(t *testing.T, text string) []rewrite.Rule {
+// Rules reads rules of the built-in kernels.
+func Rules(t *testing.T, text string) []rewrite.Rule {
 	t.Helper()
-	rs, err := rewrite.Parse("test.rules", text, kernels.Builtin())
+	rs, err := language.Parse("test.rules", text, kernels.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return rs
 }
 
-func run(t *testing.T, b *builder, rs []rewrite.Rule, opt rewrite.Options) rewrite.Stats {
+// Run applies rules to a graph.
+func Run(t *testing.T, b *Graph, rs []rewrite.Rule, opt rewrite.Options) rewrite.Stats {
 	t.Helper()
-	s, err := rewrite.Run(context.Background(), b.g, rs, opt)
+	s, err := rewrite.Run(context.Background(), b.G, rs, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func want(t *testing.T, b *builder, text string) {
+// Want compares a graph with lines.
+func Want(t *testing.T, b *Graph, text string) {
 	t.Helper()
 	var lines []string
 	for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
 		lines = append(lines, strings.TrimSpace(l))
 	}
-	if got := b.text(); got != strings.Join(lines, "\n") {
+	if got := b.String(); got != strings.Join(lines, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
 	}
 }

@@ -1,14 +1,13 @@
-package rewrite_test
+package language_test
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/rewrite"
-	"tensortapestry.org/tapc/passes/rewrite/casts"
+	"tensortapestry.org/tapc/passes/rewrite/language"
+	"tensortapestry.org/tapc/passes/rewrite/rewritetest"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -46,7 +45,7 @@ func TestParseErrors(t *testing.T) {
 		{`rule a: relu(x) => x if ` + strings.Repeat("(", 100), `nested deeper than 50`},
 	}
 	for _, c := range cases {
-		_, err := rewrite.Parse("f.rules", c.text, kernels.Builtin())
+		_, err := language.Parse("f.rules", c.text, kernels.Builtin())
 		if err == nil || !strings.HasPrefix(err.Error(), "f.rules:") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n got %v\nwant %s", c.text, err, c.want)
 		}
@@ -64,7 +63,7 @@ func TestTextReadsBack(t *testing.T) {
 		`exp(relu(x)) => exp(add(neg(x) like x, 1.5e-3 like x) like x)`,
 		`exp(x) => cast(exp(cast(x) like x as float64) like x as float64) if dtype(x) = "float32"`,
 	} {
-		r := rules(t, "rule a: "+text+` because "it is"`)[0]
+		r := rewritetest.Rules(t, "rule a: "+text+` because "it is"`)[0]
 		if r.Text != text {
 			t.Errorf("got  %s\nwant %s", r.Text, text)
 		}
@@ -72,13 +71,13 @@ func TestTextReadsBack(t *testing.T) {
 }
 
 func TestForeignKernels(t *testing.T) {
-	b := graph(t, "m = onnx/17:Relu(x)\n y = exp(m)")
-	rs := rules(t, `rule import-relu must: "onnx/17:Relu"(a: x) => "tapc:relu"(x) because "it is max(x, 0)"`)
-	s := run(t, b, rs, rewrite.Options{Verify: true})
+	b := rewritetest.Of(t, "m = onnx/17:Relu(x)\n y = exp(m)")
+	rs := rewritetest.Rules(t, `rule import-relu must: "onnx/17:Relu"(a: x) => "tapc:relu"(x) because "it is max(x, 0)"`)
+	s := rewritetest.Run(t, b, rs, rewrite.Options{Verify: true})
 	if s.Applied != 1 || rs[0].Class != rewrite.Semantic {
 		t.Errorf("%+v", s)
 	}
-	want(t, b, "m = tapc:relu(x)\n y = exp(m)")
+	rewritetest.Want(t, b, "m = tapc:relu(x)\n y = exp(m)")
 }
 
 func TestGuards(t *testing.T) {
@@ -91,66 +90,10 @@ func TestGuards(t *testing.T) {
 		`part(shape(x), 0, 0) = []`: true, `part(shape(x), 0, 2) = []`: false, `cost(result) = 4`: true, `cost(m) = 4`: true, `cost(x) = 0`: true, `shards(m) = 0`: true, `devices(m) = []`: true,
 		`integer(x) and float(x) or float(x)`: true, `through(x, m, result)`: true,
 	} {
-		b := graph(t, "m = relu(x)\n n = neg(m)\n y = exp(n)\n z = neg(x)")
-		s := run(t, b, rules(t, "rule a: neg(m@relu(x)) => exp(x) if "+guard+` because "a lie"`), rewrite.Options{})
+		b := rewritetest.Of(t, "m = relu(x)\n n = neg(m)\n y = exp(n)\n z = neg(x)")
+		s := rewritetest.Run(t, b, rewritetest.Rules(t, "rule a: neg(m@relu(x)) => exp(x) if "+guard+` because "a lie"`), rewrite.Options{})
 		if s.Applied == 1 != holds {
 			t.Errorf("%s: %d applications", guard, s.Applied)
 		}
 	}
-}
-
-// TestCastThrough compares with conversion itself: all values of types of one byte, many of larger ones.
-func TestCastThrough(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	claims, possible := 0, 0
-	for _, a := range scalar.DTypes() {
-		values := valuesOf(a, rnd)
-		for _, b := range scalar.DTypes() {
-			for _, c := range scalar.DTypes() {
-				same := true
-				for _, v := range values {
-					if w := scalar.Convert(scalar.Convert(v, b), c); !w.Same(scalar.Convert(v, c)) {
-						if same = false; casts.Through(a, b, c) {
-							t.Fatalf("%v as %v as %v is %v, but directly %v", v, b, c, w, scalar.Convert(v, c))
-						}
-						break
-					}
-				}
-				if casts.Through(a, b, c) {
-					claims++
-				}
-				if same && !a.IsComplex() && !b.IsComplex() && !c.IsComplex() {
-					possible++
-				}
-			}
-		}
-	}
-	if claims < possible/2 {
-		t.Errorf("%d of about %d chains are taken", claims, possible)
-	}
-}
-
-func valuesOf(d scalar.DType, rnd *rand.Rand) []scalar.Value {
-	var out []scalar.Value
-	n, step := 1<<16, 1
-	switch {
-	case d.Size() > 2:
-		n = 600
-	case d.Size() == 2:
-		step = 13 // every bit pattern's high and low parts meet many others
-	}
-	for i := 0; i < n; i += step {
-		var b [16]byte
-		for k := range b {
-			b[k] = byte(rnd.Uint32())
-		}
-		if d.Size() <= 2 {
-			b[0], b[1] = byte(i), byte(i>>8)
-		}
-		out = append(out, scalar.Decode(d, b[:]))
-		if d.Size() == 1 && i == 255 {
-			break
-		}
-	}
-	return append(out, scalar.Zero(d), scalar.Lowest(d), scalar.Highest(d))
 }

@@ -1,11 +1,10 @@
-package rewrite
+package language
 
 import (
 	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
-	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -15,12 +14,12 @@ import (
 
 // condition is a guard; valueExpr is a value in a guard or of a parameter, false where it has none.
 type (
-	condition func(*Site) bool
-	valueExpr func(*Site) (ir.AttrValue, bool)
+	condition func(*match) bool
+	valueExpr func(*match) (ir.AttrValue, bool)
 )
 
 // selOf gives a variable's selection: a bound one, or the result of the matched operation.
-type selOf func(*Site) ir.Selection
+type selOf func(*match) ir.Selection
 
 // guard reads CONDITION {or CONDITION}; "and" binds stronger, "not" strongest.
 func (p *parser) guard() (condition, error) {
@@ -41,9 +40,9 @@ func (p *parser) joined(word string, part func() (condition, error)) (condition,
 		all = append(all, c)
 	}
 	stop := word == "or"
-	return func(s *Site) bool {
+	return func(m *match) bool {
 		for _, c := range all {
-			if c(s) == stop {
+			if c(m) == stop {
 				return stop
 			}
 		}
@@ -59,7 +58,7 @@ func (p *parser) factor() (condition, error) {
 	switch {
 	case p.Accept("not"):
 		c, err := p.factor()
-		return func(s *Site) bool { return !c(s) }, err
+		return func(m *match) bool { return !c(m) }, err
 	case p.Accept("("):
 		c, err := p.guard()
 		if err != nil {
@@ -70,7 +69,7 @@ func (p *parser) factor() (condition, error) {
 	if f, ok := predicates[p.Peek().Text]; ok {
 		p.Next()
 		args, err := p.selections(f.args)
-		return func(s *Site) bool { return f.holds(s, args) }, err
+		return func(m *match) bool { return f.holds(m, args) }, err
 	}
 	return p.comparison()
 }
@@ -89,9 +88,9 @@ func (p *parser) comparison() (condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(s *Site) bool {
-		x, ok := a(s)
-		y, ok2 := b(s)
+	return func(m *match) bool {
+		x, ok := a(m)
+		y, ok2 := b(m)
 		return ok && ok2 && values.Compare(op, x, y)
 	}, nil
 }
@@ -113,14 +112,14 @@ func (p *parser) selections(n int) ([]selOf, error) {
 			return nil, err
 		}
 		if name == "result" {
-			out = append(out, func(s *Site) ir.Selection { return s.state.result })
+			out = append(out, func(m *match) ir.Selection { return m.result })
 			continue
 		}
 		slot, err := p.names.find(name, selectionVar)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, func(s *Site) ir.Selection { return s.state.slots[slot].sel })
+		out = append(out, func(m *match) ir.Selection { return m.slots[slot].sel })
 	}
 	return out, p.Expect(")")
 }
@@ -139,33 +138,33 @@ func (p *parser) value() (valueExpr, error) {
 			list = append(list, v)
 			return err
 		})
-		return func(s *Site) (ir.AttrValue, bool) {
-			v, ok := allOf(s, list)
+		return func(m *match) (ir.AttrValue, bool) {
+			v, ok := allOf(m, list)
 			return ir.AttrValue{Kind: ir.AttrList, List: v}, ok
 		}, err
 	}
 	if t.Kind != lang.Name || t.Text == "true" || t.Text == "false" {
 		v, err := p.literal()
-		return func(*Site) (ir.AttrValue, bool) { return v, true }, err
+		return func(*match) (ir.AttrValue, bool) { return v, true }, err
 	}
 	p.Next()
 	if f, ok := facts[t.Text]; ok && p.Is("(") {
 		args, err := p.selections(f.args)
-		return func(s *Site) (ir.AttrValue, bool) { return f.value(s, args), true }, err
+		return func(m *match) (ir.AttrValue, bool) { return f.value(m, args), true }, err
 	}
 	if f, ok := values.Functions[t.Text]; ok && p.Is("(") {
 		return p.function(f)
 	}
 	slot, err := p.names.find(t.Text, attributeVar)
-	return func(s *Site) (ir.AttrValue, bool) { return s.state.slots[slot].attr, true }, err
+	return func(m *match) (ir.AttrValue, bool) { return m.slots[slot].attr, true }, err
 }
 
 // allOf gives the values of expressions, if all have one.
-func allOf(s *Site, list []valueExpr) ([]ir.AttrValue, bool) {
+func allOf(m *match, list []valueExpr) ([]ir.AttrValue, bool) {
 	out := make([]ir.AttrValue, len(list))
 	for i, e := range list {
 		var ok bool
-		if out[i], ok = e(s); !ok {
+		if out[i], ok = e(m); !ok {
 			return nil, false
 		}
 	}
@@ -189,8 +188,8 @@ func (p *parser) function(f values.Function) (valueExpr, error) {
 		}
 		args = append(args, a)
 	}
-	return func(s *Site) (ir.AttrValue, bool) {
-		list, ok := allOf(s, args)
+	return func(m *match) (ir.AttrValue, bool) {
+		list, ok := allOf(m, args)
 		if !ok {
 			return ir.AttrValue{}, false
 		}
@@ -202,12 +201,12 @@ func (p *parser) function(f values.Function) (valueExpr, error) {
 type predicate struct {
 	args  int
 	doc   string
-	holds func(s *Site, args []selOf) bool
+	holds func(m *match, args []selOf) bool
 }
 
 // ofType is a predicate on an element type.
 func ofType(doc string, is func(scalar.DType) bool) predicate {
-	return predicate{1, doc, func(s *Site, args []selOf) bool { return is(s.Type(args[0](s))) }}
+	return predicate{1, doc, func(m *match, args []selOf) bool { return is(m.Type(args[0](m))) }}
 }
 
 // predicates are the conditions of the language by name.
@@ -217,12 +216,12 @@ var predicates = map[string]predicate{
 	"float":   ofType("its elements are real floats", scalar.DType.IsFraction),
 	"real":    ofType("its elements are integers or real floats", scalar.DType.IsReal),
 	"nan":     ofType("its elements are real floats of a type that has NaN", casts.HasNaN),
-	"once": {1, "the matched use is its only one, and it is not observed", func(s *Site, args []selOf) bool {
-		return s.Once(args[0](s).Tensor)
+	"once": {1, "the matched use is its only one, and it is not observed", func(m *match, args []selOf) bool {
+		return m.Once(args[0](m).Tensor)
 	}},
 	"through": {3, "a cast from the first's type to the second's and on to the third's gives what one from first to third gives",
-		func(s *Site, args []selOf) bool {
-			return casts.Through(s.Type(args[0](s)), s.Type(args[1](s)), s.Type(args[2](s)))
+		func(m *match, args []selOf) bool {
+			return casts.Through(m.Type(args[0](m)), m.Type(args[1](m)), m.Type(args[2](m)))
 		}},
 }
 
@@ -230,55 +229,38 @@ var predicates = map[string]predicate{
 type fact struct {
 	args  int
 	doc   string
-	value func(s *Site, args []selOf) ir.AttrValue
+	value func(m *match, args []selOf) ir.AttrValue
 }
 
 // facts are the values of selections by name.
 var facts = map[string]fact{
 	"cost": {1, "how many scalar operations the operation that computes the value does, as its kernel counts them; 0 of an input, of an import and of a foreign kernel",
-		func(s *Site, args []selOf) ir.AttrValue { return ir.IntAttr(s.work(args[0](s).Tensor)) }},
+		func(m *match, args []selOf) ir.AttrValue { return ir.IntAttr(m.Work(args[0](m).Tensor)) }},
 	"shards": {1, "how many applications the operation that computes the value is cut into, 0 where it is not cut",
-		func(s *Site, args []selOf) ir.AttrValue { return ir.IntAttr(int64(len(s.shards(args[0](s).Tensor)))) }},
+		func(m *match, args []selOf) ir.AttrValue { return ir.IntAttr(int64(len(m.Shards(args[0](m).Tensor)))) }},
 	"devices": {1, "the numbers of the devices that these applications are computed on, in order; none where it is not cut",
-		func(s *Site, args []selOf) ir.AttrValue {
+		func(m *match, args []selOf) ir.AttrValue {
 			var on []int64
-			for _, a := range s.shards(args[0](s).Tensor) {
-				on = append(on, application.PlacementOf(s.Graph.Node(a))...)
+			for _, a := range m.Shards(args[0](m).Tensor) {
+				on = append(on, application.PlacementOf(m.Graph.Node(a))...)
 			}
 			slices.Sort(on)
 			return ir.IntsAttr(slices.Compact(on)...)
 		}},
-	"dtype": {1, "the element type's name", func(s *Site, args []selOf) ir.AttrValue {
-		return ir.StringAttr(s.Tensor(args[0](s).Tensor).DType)
+	"dtype": {1, "the element type's name", func(m *match, args []selOf) ir.AttrValue {
+		return ir.StringAttr(m.Tensor(args[0](m).Tensor).DType)
 	}},
-	"shape": {1, "the list of extents", func(s *Site, args []selOf) ir.AttrValue {
-		return ir.IntsAttr(args[0](s).Range().Shape()...)
+	"shape": {1, "the list of extents", func(m *match, args []selOf) ir.AttrValue {
+		return ir.IntsAttr(args[0](m).Range().Shape()...)
 	}},
-	"rank": {1, "the number of dimensions", func(s *Site, args []selOf) ir.AttrValue {
-		return ir.IntAttr(int64(args[0](s).Range().Rank()))
+	"rank": {1, "the number of dimensions", func(m *match, args []selOf) ir.AttrValue {
+		return ir.IntAttr(int64(args[0](m).Range().Rank()))
 	}},
-	"last": {1, "the extent of the last dimension, -1 without dimensions", func(s *Site, args []selOf) ir.AttrValue {
-		r := args[0](s).Range()
+	"last": {1, "the extent of the last dimension, -1 without dimensions", func(m *match, args []selOf) ir.AttrValue {
+		r := args[0](m).Range()
 		if r.Rank() == 0 {
 			return ir.IntAttr(-1)
 		}
 		return ir.IntAttr(r.Shape()[r.Rank()-1])
 	}},
-}
-
-// shards gives the applications of the operation that computes a tensor.
-func (s *Site) shards(t ir.NodeID) []ir.NodeID {
-	return s.driver.index.apps[s.driver.index.producer[t]]
-}
-
-// work gives the scalar operations of the operation that computes a tensor.
-func (s *Site) work(t ir.NodeID) int64 {
-	op := tensorops.OperationOf(s.Graph, s.driver.index.producer[t])
-	if op == nil {
-		return 0
-	}
-	if in, err := s.driver.bind(op.Kernel, op.Params, op.Inputs, op.Outputs); err == nil {
-		return in.Flops()
-	}
-	return 0
 }

@@ -1,4 +1,6 @@
-package rewrite
+// Package language reads rewrite rules that are text (docs/rewrites.md): a pattern of operations, what stands for them, a guard, and the
+// identity that they rest on. It makes of each a rule that passes/rewrite applies, and small random graphs that a rule matches, for tests. Read next: match.go.
+package language
 
 import (
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/passes/rewrite"
 )
 
 // Parse reads rules from a text and resolves the kernels that they name in a library. The language is described in
@@ -18,14 +21,14 @@ import (
 //	rule NAME [must] [allow PERMISSION]: PATTERN {| PATTERN} => RESULT {| RESULT} [if GUARD] because "IDENTITY"
 //
 // An error has the code TAP0864, the file and the place, and says what was expected and found.
-func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
+func Parse(file, text string, lib *kernels.Library) ([]rewrite.Rule, error) {
 	c, err := lexicon.Cursor(text)
 	if err != nil {
 		at, says := lang.PlaceOf(err)
 		return nil, diag.Errorf(CodeRules, "rules", diag.Location{File: file, Line: at.Line, Column: at.Column}, "%s", says)
 	}
 	p := &parser{Cursor: c, lib: lib}
-	var rules []Rule
+	var rules []rewrite.Rule
 	seen := map[string]bool{}
 	for p.Peek().Kind != lang.End {
 		line := p.Peek().Line
@@ -48,9 +51,9 @@ func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
 const CodeRules = "TAP0864"
 
 // Distinct refuses rules that have the name of one of some others.
-func Distinct(rules, others []Rule) error {
+func Distinct(rules, others []rewrite.Rule) error {
 	for _, r := range rules {
-		if slices.ContainsFunc(others, func(o Rule) bool { return o.Name == r.Name }) {
+		if slices.ContainsFunc(others, func(o rewrite.Rule) bool { return o.Name == r.Name }) {
 			file, line, _ := strings.Cut(r.Source, ":")
 			n, _ := strconv.Atoi(line)
 			return diag.Errorf(CodeRules, "rules", diag.Location{File: file, Line: n}, "a built-in rule has the name %s already", r.Name)
@@ -74,8 +77,8 @@ type parser struct {
 const maxNest = 50
 
 // rule reads one rule.
-func (p *parser) rule() (Rule, error) {
-	var r Rule
+func (p *parser) rule() (rewrite.Rule, error) {
+	var r rewrite.Rule
 	if err := p.Expect("rule"); err != nil {
 		return r, err
 	}
@@ -85,7 +88,7 @@ func (p *parser) rule() (Rule, error) {
 		return r, err
 	}
 	if p.Accept("must") {
-		r.Class = Semantic
+		r.Class = rewrite.Semantic
 	}
 	if p.Accept("allow") {
 		word, err := p.Want("a permission", lang.Name)
@@ -117,7 +120,7 @@ func (p *parser) rule() (Rule, error) {
 		r.Depth = max(r.Depth, alt.depth())
 	}
 	c.slots = len(p.names.vars)
-	r.Match, r.text = c.match, c
+	r.Match, r.Instance = c.match, c.instance
 	return r, nil
 }
 

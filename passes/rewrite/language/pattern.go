@@ -1,4 +1,4 @@
-package rewrite
+package language
 
 import (
 	"fmt"

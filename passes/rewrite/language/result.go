@@ -1,4 +1,4 @@
-package rewrite
+package language
 
 import (
 	"cmp"
@@ -7,12 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
-	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/rewrite"
 )
 
 // resultExpr is a value that a rule builds: a variable, a new operation or a number. Its type is like's or, at the root, that of the
@@ -187,95 +186,69 @@ func (p *parser) resultAttrs(e *opExpr) error {
 }
 
 // build makes the value for the root of a site.
-func (e *resultExpr) build(s *Site) (Operand, bool) {
-	t := s.Tensor(s.state.result.Tensor)
+func (e *resultExpr) build(m *match) (rewrite.Operand, bool) {
+	t := m.Tensor(m.result.Tensor)
 	switch {
 	case e.slot >= 0:
-		b := &s.state.slots[e.slot]
+		b := &m.slots[e.slot]
 		if e.kind != selectionVar {
-			return Operand{}, false
+			return rewrite.Operand{}, false
 		}
-		x := s.Tensor(b.sel.Tensor)
-		return Operand{Sel: b.sel}, x.DType == t.DType && sameShape(b.sel.Range(), t.Range)
+		x := m.Tensor(b.sel.Tensor)
+		return rewrite.Operand{Sel: b.sel}, x.DType == t.DType && slices.Equal(b.sel.Range().Shape(), t.Range.Shape())
 	case e.number != nil:
-		return s.constant(*e.number, t.DType, t.Range)
+		return m.constant(*e.number, t.DType, t.Range)
 	}
-	return e.op.build(s, t.DType, t.Range)
+	return e.op.build(m, t.DType, t.Range)
 }
 
 // constant makes an operation for a constant with one value.
-func (s *Site) constant(number float64, dtype string, r zspace.Range) (Operand, bool) {
+func (m *match) constant(number float64, dtype string, r zspace.Range) (rewrite.Operand, bool) {
 	d, err := scalar.ParseDType(dtype)
 	if err != nil {
-		return Operand{}, false
+		return rewrite.Operand{}, false
 	}
 	v, err := scalar.Literal(d, number)
 	if err != nil {
-		return Operand{}, false
+		return rewrite.Operand{}, false
 	}
-	a, ok := InlineOf(v)
+	a, ok := rewrite.InlineOf(v)
 	size, err := r.Size()
-	return s.Constant(a, dtype, r), ok && err == nil && size <= MaxConstant
+	return m.Constant(a, dtype, r), ok && err == nil && size <= rewrite.MaxConstant
 }
 
-// MaxConstant bounds the elements of a constant that a rule makes, for a constant is data of the program.
-const MaxConstant = 1 << 16
-
-// Constant makes an operation for a constant with an inline value: one for every element, or lists nested as the shape.
-func (s *Site) Constant(value ir.AttrValue, dtype string, r zspace.Range) Operand {
-	return Operand{New: &Op{Kernel: s.Name("constant"), Params: ir.Attrs{{Name: "value", Value: value}},
-		Outputs: []Output{{Port: "result", DType: dtype, Range: r}}}}
-}
-
-// Name puts the name of a kernel of tapc's into the namespace of the site's kernel, if tapc has that; one with a namespace stays.
-func (s *Site) Name(kernel string) string {
-	if strings.Contains(kernel, ":") || s.kernel.decl == nil {
-		return kernel
-	}
-	if kernel == s.kernel.name {
-		return s.Op.Kernel
-	}
-	if strings.Contains(s.kernel.name, ":") { // none of tapc's, whose namespace has no others
-		return kernels.ID(kernel)
-	}
-	if space, _, ok := strings.Cut(s.Op.Kernel, ":"); ok {
-		return space + ":" + kernel
-	}
-	return kernel
-}
-
-func (e *opExpr) build(s *Site, dtype string, r zspace.Range) (Operand, bool) {
-	op := &Op{Kernel: s.Name(e.kernel), Outputs: []Output{{Port: e.out, DType: dtype, Range: r}}}
+func (e *opExpr) build(m *match, dtype string, r zspace.Range) (rewrite.Operand, bool) {
+	op := &rewrite.Op{Kernel: m.Name(e.kernel), Outputs: []rewrite.Output{{Port: e.out, DType: dtype, Range: r}}}
 	for _, p := range e.ports {
-		in := Input{Port: p.name}
+		in := rewrite.Input{Port: p.name}
 		for i := range p.args {
-			if !p.args[i].arg(s, &in) {
-				return Operand{}, false
+			if !p.args[i].arg(m, &in) {
+				return rewrite.Operand{}, false
 			}
 		}
 		if len(in.Args) > 0 {
 			op.Inputs = append(op.Inputs, in)
 		} else if e.needs(p.name) {
-			return Operand{}, false
+			return rewrite.Operand{}, false
 		}
 	}
 	for _, a := range e.attrs {
 		if a.value == nil {
-			for _, x := range s.state.slots[a.rest].rest {
+			for _, x := range m.slots[a.rest].rest {
 				op.Params = op.Params.With(x.Name, x.Value)
 			}
 			continue
 		}
-		v, ok := a.value(s)
+		v, ok := a.value(m)
 		if !ok {
-			return Operand{}, false
+			return rewrite.Operand{}, false
 		}
 		op.Params = op.Params.With(a.name, v)
 	}
 	if dtype == "" {
-		return Operand{New: op}, s.Infer(op)
+		return rewrite.Operand{New: op}, m.Infer(op)
 	}
-	return Operand{New: op}, true
+	return rewrite.Operand{New: op}, true
 }
 
 // needs says whether a port must have a selection.
@@ -288,15 +261,15 @@ func (e *opExpr) needs(port string) bool {
 }
 
 // arg appends an argument's selections to a port.
-func (e *resultExpr) arg(s *Site, in *Input) bool {
+func (e *resultExpr) arg(m *match, in *rewrite.Input) bool {
 	if e.slot >= 0 {
-		b := &s.state.slots[e.slot]
+		b := &m.slots[e.slot]
 		if e.kind == selectionVar {
-			in.Args = append(in.Args, Operand{Sel: b.sel})
+			in.Args = append(in.Args, rewrite.Operand{Sel: b.sel})
 			return true
 		}
 		for _, sel := range b.seq {
-			in.Args = append(in.Args, Operand{Sel: sel})
+			in.Args = append(in.Args, rewrite.Operand{Sel: sel})
 		}
 		return true
 	}
@@ -304,21 +277,21 @@ func (e *resultExpr) arg(s *Site, in *Input) bool {
 	if e.op != nil {
 		like = e.op.like
 	}
-	var o Operand
+	var o rewrite.Operand
 	ok, r, dtype := true, zspace.MustShape(), ""
 	if like.slot >= 0 {
 		var err error
-		b := &s.state.slots[like.slot]
-		dtype = cmp.Or(like.dtype, s.Tensor(b.sel.Tensor).DType)
+		b := &m.slots[like.slot]
+		dtype = cmp.Or(like.dtype, m.Tensor(b.sel.Tensor).DType)
 		if r, err = zspace.FromShape(b.sel.Range().Shape()...); err != nil {
 			return false
 		}
 	}
 	if e.number != nil {
-		dtype = cmp.Or(dtype, s.Tensor(s.state.result.Tensor).DType)
-		o, ok = s.constant(*e.number, dtype, r)
+		dtype = cmp.Or(dtype, m.Tensor(m.result.Tensor).DType)
+		o, ok = m.constant(*e.number, dtype, r)
 	} else {
-		o, ok = e.op.build(s, dtype, r)
+		o, ok = e.op.build(m, dtype, r)
 	}
 	in.Args = append(in.Args, o)
 	return ok

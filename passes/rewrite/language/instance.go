@@ -1,4 +1,4 @@
-package rewrite
+package language
 
 import (
 	"math/rand/v2"
@@ -11,19 +11,17 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/rewrite/values"
 )
 
-// Instance makes a small random graph that holds an operation of the rule's pattern: random dtypes, shapes, starts and
+// instance makes a small random graph that holds an operation of the rule's pattern: random dtypes, shapes, starts and
 // parts, with other consumers of what the pattern produces and a consumer of the result in some. The guard may or may not
-// hold. It is false for a rule that is not text, and for a try that came to nothing, such as two uses of a name with shapes
+// hold. It is false for a try that came to nothing, such as two uses of a name with shapes
 // that differ; the caller tries again. Same source, same graph. A test evaluates such graphs before and after the rule.
-func (r *Rule) Instance(rnd *rand.Rand) (*ir.Graph, bool) {
-	if r.text == nil {
-		return nil, false
-	}
-	m := &maker{g: ir.New(), rnd: rnd, bound: make([]binding, r.text.slots)}
-	pat := r.text.patterns[rnd.IntN(len(r.text.patterns))]
+func (c *compiled) instance(rnd *rand.Rand) (*ir.Graph, bool) {
+	m := &maker{g: ir.New(), rnd: rnd, bound: make([]binding, c.slots)}
+	pat := c.patterns[rnd.IntN(len(c.patterns))]
 	types := scalar.DTypes()
 	d := types[rnd.IntN(len(types))]
 	if m.chance(0.5) {
@@ -244,7 +242,7 @@ func (c *caller) param(name string, v ir.AttrValue) bool {
 		*b = binding{bound: true, attr: v}
 		return ok
 	}
-	def, ok := defaultOf(c.p.decl, name)
+	def, ok := c.p.decl.Default(name)
 	return c.p.rest >= 0 || ok && def.Equal(v)
 }
 
@@ -258,11 +256,11 @@ func (c *caller) otherParams() bool {
 		if a.slot >= 0 {
 			if b := c.bound[a.slot]; b.bound {
 				v = b.attr
-			} else if v, ok = defaultOf(c.p.decl, a.name); ok {
+			} else if v, ok = c.p.decl.Default(a.name); ok {
 				v = values.Other(c.rnd, c.p.decl, a.name, v)
 			}
 		}
-		if def, has := defaultOf(c.p.decl, a.name); has && def.Equal(v) && c.chance(0.5) {
+		if def, has := c.p.decl.Default(a.name); has && def.Equal(v) && c.chance(0.5) {
 			continue // a parameter with its default may be left out
 		}
 		if !ok || !c.param(a.name, v) {
@@ -319,7 +317,7 @@ func (c *caller) value(it item, shape []int64, d scalar.DType) (ir.Selection, bo
 		if err != nil {
 			return ir.Selection{}, false
 		}
-		a, ok := InlineOf(v)
+		a, ok := rewrite.InlineOf(v)
 		sel := c.tensor(shape, d, "", true)
 		out := ir.Select(sel.Tensor, tensorops.TensorOf(c.g, sel.Tensor).Range)
 		c.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: ir.Attrs{{Name: "value", Value: a}},
