@@ -168,7 +168,13 @@ func (p *pair) compare(ctx context.Context, c testCase) outcome {
 	var outputs []differing
 	for _, name := range slices.Sorted(maps.Keys(out[0])) {
 		if !bytes.Equal(out[0][name], out[1][name]) {
-			outputs = append(outputs, differing{name, c.above(name)})
+			by, err := apart(filepath.Join(c.dir, "0", c.Outputs[name]), filepath.Join(c.dir, "1", c.Outputs[name]))
+			if err != nil {
+				return outcome{verdict: differs, err: err}
+			}
+			if by != "" {
+				outputs = append(outputs, differing{name, by, c.above(name)})
+			}
 		}
 	}
 	if len(outputs) > 0 {
@@ -201,7 +207,7 @@ func (p *pair) together(ctx context.Context, list []testCase) []outcome {
 			out[i].verdict = sameBit
 			for _, o := range of.outputs {
 				if name, ok := strings.CutPrefix(o.name, joined(i, "")); ok {
-					out[i].verdict, out[i].outputs = differs, append(out[i].outputs, differing{name, o.kernels})
+					out[i].verdict, out[i].outputs = differs, append(out[i].outputs, differing{name, o.by, o.kernels})
 				}
 			}
 			os.RemoveAll(c.dir)

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels/sample"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -53,9 +52,11 @@ func written(t *testing.T, dir, name string, outputs []string, build []string, o
 	if err := os.WriteFile(c.file, []byte(text+operations), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	rnd := rand.New(rand.NewPCG(1, uint64(len(name))))
-	for _, file := range c.Inputs {
-		x := tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{4}, Data: sample.Values(rnd, scalar.Float32, 4)}
+	for file, from := range map[string]float64{"x.npy": 1, "z.npy": 5} {
+		x := tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{4}, Data: make([]byte, 16)}
+		for i := range 4 {
+			scalar.FloatValue(scalar.Float32, from+float64(i)).Encode(x.Data[4*i:])
+		}
 		if err := tensorfile.WriteNPY(filepath.Join(c.dir, file), x); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +166,8 @@ exec %q build "$file" "$@"
 					t.Errorf("%s: verdict %d (%v), expected %d", list[i].name, got[i].verdict, got[i].err, want)
 				}
 			}
-			if found, want := got[1].outputs, []differing{{"y", []string{"abs", "sub"}}}; !reflect.DeepEqual(found, want) {
+			want := []differing{{"y", "in 4 of 4 elements by 6.7e-01 of the greatest", []string{"abs", "sub"}}} // 4 for all, or 6, 8, 10 and 12
+			if found := got[1].outputs; !reflect.DeepEqual(found, want) {
 				t.Errorf("of the chain %v differ, expected %v", found, want)
 			}
 			s := settings{}
@@ -176,5 +178,34 @@ exec %q build "$file" "$@"
 				t.Error("a kernel that may differ is held against the commit")
 			}
 		})
+	}
+}
+
+// How far tensors are apart is said beside the greatest number; what is NaN or infinite on one side alone is counted.
+func TestApart(t *testing.T) {
+	file := func(d scalar.DType, numbers ...float64) string {
+		x := tensorfile.Tensor{DType: d, Shape: []int64{int64(len(numbers))}, Data: make([]byte, d.Size()*len(numbers))}
+		for i, n := range numbers {
+			scalar.FloatValue(d, n).Encode(x.Data[i*d.Size():])
+		}
+		path := filepath.Join(t.TempDir(), "x.npy")
+		if err := tensorfile.WriteNPY(path, x); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		a, b string
+		want string
+	}{
+		{file(scalar.Float32, 1, 8, nan), file(scalar.Float32, 1, 6, nan), "in 1 of 3 elements by 2.5e-01 of the greatest"},
+		{file(scalar.Float64, 1, inf, 2), file(scalar.Float64, nan, inf, inf), "in 2 of 3 elements by 0.0e+00 of the greatest, 2 numbers infinite or NaN on one side alone"},
+		{file(scalar.Float32, nan, 2), file(scalar.Float32, math.Copysign(nan, -1), 2), ""},
+		{file(scalar.Float32, 1), file(scalar.Float64, 1), "in its type or shape, float32 [1] and float64 [1]"},
+	} {
+		if found, err := apart(c.a, c.b); err != nil || found != c.want {
+			t.Errorf("%q (%v), expected %q", found, err, c.want)
+		}
 	}
 }

@@ -147,17 +147,17 @@ type outcome struct {
 	outputs []differing // that have other bytes
 }
 
-// differing is an output that has other bytes, and the kernels that it is computed by.
+// differing is an output that has other bytes, by how much, and the kernels that it is computed by.
 type differing struct {
-	name    string
-	kernels []string
+	name, by string
+	kernels  []string
 }
 
 type verdict int
 
 const (
 	sameC   verdict = iota // both emit the same C
-	sameBit                // the C differs, and all outputs have the same bytes
+	sameBit                // the C differs, and all outputs have the same bits; any NaN is as good as another
 	refused                // both refuse it
 	gained                 // the old one refuses it
 	differs
@@ -184,7 +184,7 @@ func (s *settings) report(cases []testCase, results []outcome) bool {
 		for _, o := range r.outputs {
 			note, may := s.allowed(o.kernels)
 			same = same && may
-			fmt.Printf("%s%s: %s differs; kernels %s\n", c.name, note, o.name, strings.Join(o.kernels, ", "))
+			fmt.Printf("%s%s: %s differs %s; kernels %s\n", c.name, note, o.name, o.by, strings.Join(o.kernels, ", "))
 			for _, k := range o.kernels {
 				t := kernels[k]
 				t.among++
