@@ -30,10 +30,45 @@ func Decode(text []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return said(err)
 	}
+	if key, at := repeated(text[:d.InputOffset()]); at >= 0 {
+		return fmt.Errorf("byte %d: %s is there twice, of which one would be lost", at+1, key)
+	}
 	if _, err := d.Token(); err != io.EOF {
 		return fmt.Errorf("byte %d: more text behind the value", d.InputOffset())
 	}
 	return nil
+}
+
+// repeated finds the first key that an object of a JSON value has twice, and where; -1 if there is none.
+func repeated(text []byte) (key string, at int) {
+	var open []map[string]bool // the keys of each object or list around
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			open = append(open, nil)
+		case '}', ']':
+			open = open[:len(open)-1]
+		case '"':
+			from := i
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			if rest := bytes.TrimLeft(text[i+1:], " \t\r\n"); len(rest) == 0 || rest[0] != ':' {
+				continue // a value
+			}
+			top := &open[len(open)-1]
+			if key = string(text[from : i+1]); (*top)[key] {
+				return key, from
+			}
+			if *top == nil {
+				*top = map[string]bool{}
+			}
+			(*top)[key] = true
+		}
+	}
+	return "", -1
 }
 
 // said writes what is wrong with a text for who wrote it.
