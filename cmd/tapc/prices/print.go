@@ -149,7 +149,7 @@ func writeTerm(w io.Writer, k price.Kernel, t price.Term) {
 // ExplainMemory writes what the program has in memory at most, part by part.
 func (r *Report) ExplainMemory(w io.Writer) error {
 	if len(r.Memory) == 0 {
-		return diag.Errorf("TAP2812", "cost", diag.Location{}, "a program for this target states no memory").Want("a target that does: cpu", "another")
+		return diag.Errorf("TAP2812", "cost", diag.Location{}, "a program for this target states no memory").Want("--target=cpu, whose programs do; tapc cost says what tensors take on a device", "another target")
 	}
 	all := r.memory()
 	fmt.Fprintf(w, "%d bytes at most\n", all)
