@@ -100,9 +100,6 @@ func (v *Printer) Apply(op scalar.Op, to scalar.DType, n int, args []Value, unif
 	return v.lanewise(op, to, n, args)
 }
 
-// MaskType is the type of truth vectors with lanes of a size.
-func (v *Printer) MaskType(size, n int) string { return v.Type(IntegerOf(size, true), n) }
-
 // Mask gives a truth vector lanes of a size.
 func (v *Printer) Mask(x Value, size, n int) string {
 	if x.Mask == size {
@@ -122,35 +119,9 @@ func (v *Printer) choose(n int, c, a, b Value) Value {
 	return Value{Text: v.Pick(v.Type(a.Type, n), v.MaskType(size, n), v.Mask(c, size, n), a.Text, b.Text), Type: a.Type}
 }
 
-// Pick chooses lanes of two vectors of type t by those of a truth vector.
-func (v *Printer) Pick(t, mask, c, a, b string) string {
-	short := strings.TrimPrefix(t, "tapc_")
-	name := v.Define("tapc_pick_"+short, func() string {
-		return fmt.Sprintf("TAPC_FN %s tapc_pick_%s(%s c, %s a, %s b) { return (%s)((c & (%s)a) | (~c & (%s)b)); }\n",
-			t, short, mask, t, t, t, mask, mask)
-	})
-	return fmt.Sprintf("%s(%s, %s, %s)", name, c, a, b)
-}
-
 // greater gives a where it is greater (or with "<" less) than b, else b, which processors have an instruction for.
 func (v *Printer) greater(d scalar.DType, n int, sign, a, b string) string {
-	short := fmt.Sprintf("%sx%d", ElementName(d), n)
-	t, word := v.Type(d, n), map[string]string{">": "greater", "<": "less"}[sign]
-	name := v.Define(fmt.Sprintf("tapc_%s_%s", word, short), func() string {
-		plain := "  return " + v.Pick(t, v.MaskType(d.Size(), n), fmt.Sprintf("a %s b", sign), "a", "b") + ";\n"
-		do := map[string]string{">": "max", "<": "min"}[sign] + map[scalar.DType]string{scalar.Float32: "ps", scalar.Float64: "pd"}[d]
-		switch n * d.Size() {
-		case 64:
-			plain = fmt.Sprintf("#if !defined(__AVX512F__)\n%s#elif defined(__clang__)\n  return __builtin_ia32_%s512(a, b, 4);\n"+
-				"#else\n  return __builtin_ia32_%s512_mask(a, b, a, -1, 4);\n#endif\n", plain, do, do)
-		case 32:
-			plain = fmt.Sprintf("#if defined(__AVX__)\n  return __builtin_ia32_%s256(a, b);\n#else\n%s#endif\n", do, plain)
-		case 16:
-			plain = fmt.Sprintf("#if defined(__SSE2__)\n  return __builtin_ia32_%s(a, b);\n#else\n%s#endif\n", do, plain)
-		}
-		return fmt.Sprintf("TAPC_FN %s tapc_%s_%s(%s a, %s b) {\n%s}\n", t, word, short, t, t, plain)
-	})
-	return fmt.Sprintf("%s(%s, %s)", name, a, b)
+	return fmt.Sprintf("%s(%s, %s)", v.Of(d, n).extremes()(map[string]string{">": "tapc_greater", "<": "tapc_less"}[sign]), a, b)
 }
 
 // compare gives a truth vector.
@@ -252,18 +223,11 @@ func shift(v *Printer, op scalar.Op, n int, a Value, places string) Value {
 //
 // Where NaN may be lost it is the processor's instruction, which gives the second of two values that do not compare.
 func (v *Printer) extreme(op scalar.Op, n int, a, b Value) Value {
-	t, m := v.Type(a.Type, n), v.MaskType(a.Type.Size(), n)
-	sign := "<"
-	if op == scalar.Max {
-		sign = ">"
-	}
+	functions := v.Of(a.Type, n).extremes()
+	name := functions(fmt.Sprintf("tapc_%v", op))
 	if v.Allow.Has(permission.LostNaN) {
-		return Value{Text: v.greater(a.Type, n, sign, a.Text, b.Text), Type: a.Type}
+		name = functions(map[scalar.Op]string{scalar.Max: "tapc_greater", scalar.Min: "tapc_less"}[op])
 	}
-	name := v.Define(fmt.Sprintf("tapc_%v_%sx%d", op, ElementName(a.Type), n), func() string {
-		return fmt.Sprintf("TAPC_FN %s tapc_%v_%sx%d(%s a, %s b) { return %s; }\n", t, op, ElementName(a.Type), n, t, t,
-			v.Pick(t, m, "a != a", "a", v.greater(a.Type, n, sign, "a", "b")))
-	})
 	return Value{Text: fmt.Sprintf("%s(%s, %s)", name, a.Text, b.Text), Type: a.Type}
 }
 

@@ -12,32 +12,15 @@ import (
 
 // MultiplyAdd writes a·b + c of float vectors, rounded once where the processor has an instruction for it.
 func (x Type) MultiplyAdd(a, b, c string) string {
-	v, d, n := x.v, x.d, x.n
-	t := v.Type(d, n)
-	short := strings.TrimPrefix(t, "tapc_")
-	name := v.Define("tapc_fma_"+short, func() string {
-		double := d == scalar.Float64
-		x86, arm, one, fast := "ps", "sf", "__builtin_fmaf", "__FP_FAST_FMAF"
-		if double {
-			x86, arm, one, fast = "pd", "df", "__builtin_fma", "__FP_FAST_FMA"
-		}
-		own := ""
-		switch n * d.Size() {
-		case 64:
-			own = fmt.Sprintf("#elif defined(__AVX512F__)\n  return __builtin_ia32_vfmadd%s512_mask(a, b, c, (uint%d_t)-1, 4);\n", x86, max(8, n))
-		case 32:
-			own = fmt.Sprintf("#elif defined(__FMA__)\n  return __builtin_ia32_vfmadd%s256(a, b, c);\n", x86)
-		case 16:
-			own = fmt.Sprintf("#elif defined(__FMA__)\n  return __builtin_ia32_vfmadd%s(a, b, c);\n", x86) +
-				fmt.Sprintf("#elif defined(__aarch64__) && !defined(__clang__)\n  return __builtin_aarch64_fmav%d%s(a, b, c);\n", n, arm)
-		}
-		return fmt.Sprintf("#if !defined(__has_builtin)\n#define __has_builtin(x) 0\n#endif\nTAPC_FN %[1]s tapc_fma_%[2]s(%[1]s a, %[1]s b, %[1]s c) {\n"+
-			"#if !defined(%[3]s) && !defined(__FMA__) && !defined(__aarch64__)\n  return a * b + c;\n"+
-			"#elif __has_builtin(__builtin_elementwise_fma)\n  return __builtin_elementwise_fma(a, b, c);\n%[4]s"+
-			"#elif defined(__clang__)\n  _Pragma(\"clang fp contract(fast)\")\n  return a * b + c;\n"+
-			"#else\n  for (int i = 0; i < %[5]d; i++) c[i] = %[6]s(a[i], b[i], c[i]);\n  return c;\n#endif\n}\n", t, short, fast, own, n, one)
-	})
-	return fmt.Sprintf("%s(%s, %s, %s)", name, a, b, c)
+	return fmt.Sprintf("%s(%s, %s, %s)", x.fused()("tapc_fma"), a, b, c)
+}
+
+// fused defines the functions of fma.c.
+func (x Type) fused() func(function string) string {
+	if x.d == scalar.Float64 {
+		return x.own("fma.c", "TAPC_FAST_FMA __FP_FAST_FMA", "TAPC_ONE_FMA __builtin_fma", "TAPC_ARM_FMA __builtin_aarch64_fmav2df")
+	}
+	return x.own("fma.c", "TAPC_FAST_FMA __FP_FAST_FMAF", "TAPC_ONE_FMA __builtin_fmaf", "TAPC_ARM_FMA __builtin_aarch64_fmav4sf")
 }
 
 // Fuses says whether a reduction takes in its body as a product of floats.

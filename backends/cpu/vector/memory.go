@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"embed"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -27,41 +28,50 @@ const LeastBytes = 16
 
 // Load reads n live values at an address; count is the text of how many of them are there, n itself for all.
 func (x Type) Load(address, count string) string {
-	v, d, n := x.v, x.d, x.n
-	t := v.Type(d, n)
-	name := v.Define(fmt.Sprintf("tapc_load_%sx%d", ElementName(d), n), func() string {
-		text := fmt.Sprintf("TAPC_FN %s tapc_load_%sx%d(const %s *p, int n) {\n  if (n == %d) return *(const %su *)p;\n",
-			t, ElementName(d), n, cexpr.Stored(d), n, t)
-		if h := n / 2; h*d.Size() >= LeastBytes {
-			text += fmt.Sprintf("  if (n == %d) return __builtin_shufflevector(*(const %[2]su *)p, (%[2]s){0}, %[3]s);\n", h, v.Type(d, h), listed(n))
-		}
-		text += x.Masked("  return (%[1]s)__builtin_ia32_loadup%[2]s512_mask((const %[3]s *)p, (%[1]s){0}, (uint%[4]d_t)((1u << n) - 1));\n")
-		return text + fmt.Sprintf("  %s v = {0};\n  __builtin_memcpy(&v, p, (unsigned)n * sizeof *p);\n  return v;\n}\n", t)
-	})
-	return fmt.Sprintf("%s(%s, %s)", name, address, count)
+	return fmt.Sprintf("%s(%s, %s)", x.memory("load.c")("tapc_load"), address, count)
 }
 
 // Store writes the live values of a vector.
 func (x Type) Store(address, vector, count string) string {
-	v, d, n := x.v, x.d, x.n
-	t := v.Type(d, n)
-	name := v.Define(fmt.Sprintf("tapc_store_%sx%d", ElementName(d), n), func() string {
-		text := fmt.Sprintf("TAPC_FN void tapc_store_%sx%d(%s *p, %s v, int n) {\n  if (n == %d) { *(%su *)p = v; return; }\n",
-			ElementName(d), n, cexpr.Stored(d), t, n, t)
-		if h := n / 2; h*d.Size() >= LeastBytes {
-			text += fmt.Sprintf("  if (n == %d) { *(%su *)p = __builtin_shufflevector(v, v, %s); return; }\n", h, v.Type(d, h), listed(h))
-		}
-		text += x.Masked("  __builtin_ia32_storeup%[2]s512_mask((%[3]s *)p, v, (uint%[4]d_t)((1u << n) - 1));\n  return;\n")
-		return text + "  __builtin_memcpy(p, &v, (unsigned)n * sizeof *p);\n}\n"
-	})
-	return fmt.Sprintf("%s(%s, %s, %s)", name, address, vector, count)
+	return fmt.Sprintf("%s(%s, %s, %s)", x.memory("load.c")("tapc_store"), address, vector, count)
+}
+
+// Gather reads n live values that stand step elements apart.
+func (x Type) Gather(address, step, count string) string {
+	return fmt.Sprintf("%s(%s, %s, %s)", x.memory("gather.c")("tapc_gather"), address, step, count)
+}
+
+// Scatter writes the live values of a vector step elements apart.
+func (x Type) Scatter(address, step, vector, count string) string {
+	return fmt.Sprintf("%s(%s, %s, %s, %s)", x.memory("gather.c")("tapc_scatter"), address, step, vector, count)
+}
+
+// Part reads the lanes from low up to high, and takes the others from a vector; all lanes if low and high are outside of them.
+// high may be at most n.
+func (x Type) Part(address, low, high, others string) string {
+	return fmt.Sprintf("%s(%s, %s, %s, %s)", x.memory("part.c")("tapc_part"), address, low, high, others)
+}
+
+// memory defines the functions of a file, and of load.c.
+func (x Type) memory(file string) func(function string) string {
+	n := x.n
+	macros := []string{"TAPC_FIRST " + listed(n, func(i int) int { return i }), "TAPC_SECOND " + listed(n, func(i int) int { return 2*i + 2*i/n }),
+		"TAPC_BACKWARDS " + listed(n, func(i int) int { return n - 1 - i })}
+	if h := n / 2; h*x.d.Size() >= LeastBytes {
+		macros = append(macros, "TAPC_HALF "+x.v.Type(x.d, h)+"u", "TAPC_FIRST_HALF "+listed(h, func(i int) int { return i }))
+	}
+	if x.d == scalar.Float32 && (n == 4 || n == 8) {
+		macros = append(macros, "TAPC_MASKLOAD "+map[int]string{8: "__builtin_ia32_maskloadps256", 4: "__builtin_ia32_maskloadps"}[n])
+	}
+	x.own("load.c", macros...)
+	return x.own(file, macros...)
 }
 
 // listed lists the lanes of a vector.
-func listed(n int) string {
+func listed(n int, lane func(i int) int) string {
 	lanes := make([]string, n)
 	for i := range lanes {
-		lanes[i] = fmt.Sprint(i)
+		lanes[i] = fmt.Sprint(lane(i))
 	}
 	return strings.Join(lanes, ", ")
 }
@@ -71,108 +81,12 @@ func HasMasks(d scalar.DType, n int) bool {
 	return (d == scalar.Float32 || d == scalar.Float64) && n*d.Size() == 64
 }
 
-// Masked writes a statement for processors that read and write some lanes of a vector of 64 bytes: through memory, as memcpy has
-// it, a vector would wait for what was written in pieces. The statement is a format of the vector's type, the instruction's letter, the
-// element type and the number of lanes.
-func (x Type) Masked(format string) string {
-	v, d, n := x.v, x.d, x.n
-	if !HasMasks(d, n) {
-		return ""
-	}
-	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[d]
-	return "#if defined(__AVX512F__)\n" + fmt.Sprintf(format, v.Type(d, n), letter, cexpr.CType(d), n) + "#endif\n"
-}
-
 // Stream writes a whole vector past the caches, to an address that is a multiple of its size. A fence must follow before other
 // threads read it.
 func (x Type) Stream(address, vector string) string {
-	v, d, n := x.v, x.d, x.n
-	t := v.Type(d, n)
-	name := v.Define(fmt.Sprintf("tapc_stream_%sx%d", ElementName(d), n), func() string {
-		builtin := map[int]string{64: "movntps512", 32: "movntps256", 16: "movntps"}[n*d.Size()]
-		text := fmt.Sprintf("TAPC_FN void tapc_stream_%sx%d(%s *p, %s v) {\n#if defined(__clang__)\n"+
-			"  __builtin_nontemporal_store(v, (%s *)p);\n", ElementName(d), n, cexpr.CType(d), t, t)
-		if builtin != "" {
-			macro := map[int]string{64: "__AVX512F__", 32: "__AVX__", 16: "__SSE__"}[n*d.Size()]
-			text += fmt.Sprintf("#elif defined(%s)\n  __builtin_ia32_%s((float *)p, (%s)v);\n", macro, builtin, v.Type(scalar.Float32, n*d.Size()/4))
-		}
-		return text + fmt.Sprintf("#else\n  *(%s *)p = v;\n#endif\n}\n", t)
-	})
-	v.Define("tapc_fence", func() string {
-		return "TAPC_FN void tapc_fence(void) {\n#if defined(__SSE__)\n  __builtin_ia32_sfence();\n#else\n  __atomic_thread_fence(__ATOMIC_SEQ_CST);\n#endif\n}\n"
-	})
+	x.v.Define("tapc_fence", func() string { return Text(own, "fence.c") })
+	name := x.own("stream.c", "TAPC_FLOATS "+x.v.Type(scalar.Float32, x.n*x.d.Size()/4))("tapc_stream")
 	return fmt.Sprintf("%s(%s, %s)", name, address, vector)
-}
-
-// Gather reads n live values that stand step elements apart. Every second element is shuffled out of two vectors, of which the second begins with the last
-// element of the first, and a whole vector that goes backwards out of one, so nothing beside what lies between them is read.
-func (x Type) Gather(address, step, count string) string {
-	v, d, n := x.v, x.d, x.n
-	t := v.Type(d, n)
-	name := v.Define(fmt.Sprintf("tapc_gather_%sx%d", ElementName(d), n), func() string {
-		second, back := make([]string, n), make([]string, n)
-		for i := range n {
-			second[i], back[i] = fmt.Sprint(2*i+(2*i)/n), fmt.Sprint(n-1-i)
-		}
-		return fmt.Sprintf("TAPC_FN %[1]s tapc_gather_%[2]sx%[3]d(const %[4]s *p, int64_t step, int n) {\n  %[1]s v = {0};\n  if (step == 2) {\n"+
-			"    const int m = 2 * n - 1;\n    if (m >= %[3]d) v = %[8]s;\n"+
-			"    return __builtin_shufflevector(%[9]s, v, %[6]s);\n  }\n"+
-			"  if (step == -1 && n == %[3]d) return __builtin_shufflevector(*(const %[1]su *)(p - %[5]d), v, %[7]s);\n"+
-			"  for (int i = 0; i < n; i++) v[i] = p[i * step];\n  return v;\n}\n",
-			t, ElementName(d), n, cexpr.Stored(d), n-1, strings.Join(second, ", "), strings.Join(back, ", "),
-			x.Load(fmt.Sprintf("p + %d", n-1), fmt.Sprintf("m - %d", n-1)), x.Load("p", fmt.Sprintf("m < %[1]d ? m : %[1]d", n)))
-	})
-	return fmt.Sprintf("%s(%s, %s, %s)", name, address, step, count)
-}
-
-// Scatter writes the live values of a vector step elements apart.
-func (x Type) Scatter(address, step, vector, count string) string {
-	v, d, n := x.v, x.d, x.n
-	t := v.Type(d, n)
-	name := v.Define(fmt.Sprintf("tapc_scatter_%sx%d", ElementName(d), n), func() string {
-		return fmt.Sprintf("TAPC_FN void tapc_scatter_%sx%d(%s *p, int64_t step, %s v, int n) {\n"+
-			"  for (int i = 0; i < n; i++) p[i * step] = v[i];\n}\n", ElementName(d), n, cexpr.Stored(d), t)
-	})
-	return fmt.Sprintf("%s(%s, %s, %s, %s)", name, address, step, vector, count)
-}
-
-// Part reads the lanes from low up to high, and takes the others from a vector; all lanes if low and high are outside of them.
-// high may be at most n.
-func (x Type) Part(address, low, high, others string) string {
-	v, d, n := x.v, x.d, x.n
-	t := v.Type(d, n)
-	name := v.Define(fmt.Sprintf("tapc_part_%sx%d", ElementName(d), n), func() string {
-		c, bytes := cexpr.CType(d), n*d.Size()
-		text := fmt.Sprintf("TAPC_FN %s tapc_part_%sx%d(const %s *p, int64_t low, int64_t high, %s v) {\n"+
-			"  if (low <= 0 && high == %d) return *(const %su *)p;\n", t, ElementName(d), n, c, t, n, t)
-		if letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[d]; letter != "" && bytes == 64 {
-			mask := fmt.Sprintf("(uint%d_t)", max(8, n))
-			text += fmt.Sprintf("#if defined(__AVX512F__)\n  if (high <= low) return v;\n"+
-				"  const %s m = %s((1u << high) - (1u << (low > 0 ? low : 0)));\n"+
-				"  return (%s)__builtin_ia32_loadup%s512_mask((const %s *)p, v, m);\n#else\n", strings.Trim(mask, "()"), mask, t, letter, c)
-			return text + partOneByOne(t, c, n) + "#endif\n}\n"
-		}
-		if d == scalar.Float32 && (bytes == 32 || bytes == 16) {
-			return text + x.partMasked() + partOneByOne(t, c, n) + "#endif\n}\n"
-		}
-		return text + partOneByOne(t, c, n) + "}\n"
-	})
-	return fmt.Sprintf("%s(%s, %s, %s, %s)", name, address, low, high, others)
-}
-
-// partMasked writes what part does where an instruction reads some lanes of a vector of floats, which touches no memory of the others.
-func (x Type) partMasked() string {
-	t, whole := x.v.Type(scalar.Float32, x.n), x.v.Type(scalar.Int32, x.n)
-	builtin := map[int]string{8: "maskloadps256", 4: "maskloadps"}[x.n]
-	return fmt.Sprintf("#if defined(__AVX__)\n  const %[2]s lane = {%[4]s}, m = (%[2]s)(lane >= (int)low) & (%[2]s)(lane < (int)high);\n"+
-		"  return (%[1]s)(((%[2]s)__builtin_ia32_%[3]s((const %[1]s *)p, m) & m) | ((%[2]s)v & ~m));\n#else\n", t, whole, builtin, listed(x.n))
-}
-
-// partOneByOne writes what part does without an instruction for it. The lanes go through an array: GCC 12 fails on some vectors that
-// are set lane by lane.
-func partOneByOne(t, element string, n int) string {
-	return fmt.Sprintf("  %s x[%d];\n  __builtin_memcpy(x, &v, sizeof x);\n  for (int64_t l = low > 0 ? low : 0; l < high; l++) x[l] = p[l];\n"+
-		"  __builtin_memcpy(&v, x, sizeof x);\n  return v;\n", element, n)
 }
 
 // Transpose copies some rows of n elements turned on their diagonal: the rows, at most n, that stand step apart at from become the columns of
@@ -242,18 +156,37 @@ func Text(files fs.FS, file string) string {
 // TAPC_NAME(f) what a function f is called, and there are macros beside, each given as what follows #define. A variant is a part of the names of those that differ in
 // macros. What comes back gives the name of a function.
 func (x Type) File(files fs.FS, file, variant string, macros ...string) func(function string) string {
-	suffix := fmt.Sprintf("_%sx%d%s", ElementName(x.d), x.n, variant)
-	macros = append([]string{"TAPC_NAME(f) f##" + suffix, "TAPC_ELEMENT " + cexpr.Stored(x.d), "TAPC_VECTOR " + x.v.Type(x.d, x.n), fmt.Sprintf("TAPC_COUNT %d", x.n)}, macros...)
-	x.v.Define(file+suffix, func() string {
-		var before, behind strings.Builder
-		for _, m := range macros {
-			name := m[:strings.IndexAny(m, "( ")]
-			before.WriteString("#define " + m + "\n")
-			behind.WriteString("#undef " + name + "\n")
-		}
-		return before.String() + Text(files, file) + behind.String()
-	})
+	suffix := "_" + shortName(x.d, x.n) + variant
+	x.v.Define(file+suffix, func() string { return x.text(files, file, suffix, macros...) })
 	return func(function string) string { return function + suffix }
+}
+
+// text is a C file between the definitions of its macros.
+func (x Type) text(files fs.FS, file, suffix string, macros ...string) string {
+	var before, behind strings.Builder
+	for _, m := range append([]string{"TAPC_NAME(f) f##" + suffix, "TAPC_ELEMENT " + cexpr.Stored(x.d), "TAPC_VECTOR " + x.v.Type(x.d, x.n), fmt.Sprintf("TAPC_COUNT %d", x.n)}, macros...) {
+		before.WriteString("#define " + m + "\n")
+		behind.WriteString("#undef " + m[:strings.IndexAny(m, "( ")] + "\n")
+	}
+	return before.String() + Text(files, file) + behind.String()
+}
+
+//go:embed c/*.c
+var own embed.FS
+
+// own defines the functions of a C file of this package. TAPC_LOOSE is a vector at any address, TAPC_BYTES its size. For floats TAPC_MASK and TAPC_UNSIGNED are vectors of
+// integers, TAPC_ALL a vector of one number, TAPC_LANES_MASK an integer with a bit for each lane, and TAPC_X86(a, b) the instruction of GCC whose name has ps or pd between a and b.
+func (x Type) own(file string, macros ...string) func(function string) string {
+	return x.File(own, file, "", append(x.ownMacros(), macros...)...)
+}
+
+func (x Type) ownMacros() []string {
+	out := []string{"TAPC_LOOSE " + x.v.Type(x.d, x.n) + "u", fmt.Sprintf("TAPC_BYTES %d", x.n*x.d.Size())}
+	if letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[x.d]; letter != "" {
+		out = append(out, "TAPC_MASK "+x.v.MaskType(x.d.Size(), x.n), "TAPC_UNSIGNED "+x.v.Type(UnsignedOf(x.d), x.n), "TAPC_ALL(c) ((TAPC_ELEMENT)(c) + (TAPC_VECTOR){0})",
+			fmt.Sprintf("TAPC_LANES_MASK uint%d_t", max(8, x.n)), "TAPC_X86(a, b) __builtin_ia32_##a##p"+letter+"##b")
+	}
+	return out
 }
 
 // Singles defines what C files call vectors of some float32.

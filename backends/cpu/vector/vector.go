@@ -1,5 +1,6 @@
 // Package vector writes C that computes with vectors: their types, how they are read and written, scalar expressions on all lanes at once,
-// and the functions of floats. It knows no kernels and no loops; it must not import backends/cpu. Read next: vector.go, expr.go.
+// and the functions of floats. Functions whose types alone differ are C files (c/*.c). It knows no kernels and no loops; it
+// must not import backends/cpu. Read next: vector.go, expr.go, c/load.c.
 package vector
 
 import (
@@ -71,6 +72,19 @@ func (v *Printer) Type(d scalar.DType, n int) string {
 		return fmt.Sprintf("typedef %s %s __attribute__((vector_size(%d)));\n"+
 			"typedef %s %su __attribute__((vector_size(%d), aligned(%d), may_alias));\n", element, name, bytes, element, name, bytes, d.Size())
 	})
+}
+
+// MaskType is the type of truth vectors with lanes of a size.
+func (v *Printer) MaskType(size, n int) string { return v.Type(IntegerOf(size, true), n) }
+
+// Pick chooses lanes of two vectors of type t by those of a truth vector.
+func (v *Printer) Pick(t, mask, c, a, b string) string {
+	short := strings.TrimPrefix(t, "tapc_")
+	name := v.Define("tapc_pick_"+short, func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_pick_%s(%s c, %s a, %s b) { return (%s)((c & (%s)a) | (~c & (%s)b)); }\n",
+			t, short, mask, t, t, t, mask, mask)
+	})
+	return fmt.Sprintf("%s(%s, %s, %s)", name, c, a, b)
 }
 
 // UnsignedOf gives the unsigned type of the same width.

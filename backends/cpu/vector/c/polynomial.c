@@ -1,0 +1,13 @@
+// Polynomials: the first coefficient, x times the second, and so on.
+#define TAPC_P1(x, a) TAPC_ALL(a)
+#define TAPC_P2(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P1(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P3(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P2(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P4(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P3(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P5(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P4(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P6(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P5(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P7(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P6(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P8(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P7(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P9(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P8(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P10(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P9(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P11(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P10(x, __VA_ARGS__), x, TAPC_ALL(a))
+#define TAPC_P12(x, a, ...) TAPC_NAME(tapc_fma)(TAPC_P11(x, __VA_ARGS__), x, TAPC_ALL(a))
