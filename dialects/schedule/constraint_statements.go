@@ -182,7 +182,7 @@ func (s *statementCheck) load(e *scalar.Expr) bool {
 // follows checks that an operand's access follows only loops that run here.
 func (s *statementCheck) follows(o *Operand) {
 	for l := range s.k.Loops {
-		if slices.ContainsFunc(o.Access.Projection, func(row []int64) bool { return row[l] != 0 }) {
+		if o.Follows(l) {
 			s.running(l, "operand "+o.Name)
 		}
 	}

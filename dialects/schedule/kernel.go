@@ -38,6 +38,11 @@ func (o *Operand) Type() scalar.DType {
 	return d
 }
 
+// Follows says whether an operand moves along a loop.
+func (o *Operand) Follows(loop int) bool {
+	return slices.ContainsFunc(o.Access.Projection, func(row []int64) bool { return row[loop] != 0 })
+}
+
 func (s *Statement) fields(f ir.Fields, k *Kernel, i int) {
 	f.String(ir.Field{Num: 1, Name: "name", Style: ir.Positional}, &s.Name)
 	f.Ints(ir.Field{Num: 2, Name: "over", Style: ir.Positional}, &s.Over)

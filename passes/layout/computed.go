@@ -121,7 +121,7 @@ func (c *computed) ofConstants(id ir.NodeID, dim int) bool {
 		if o.Mode == schedule.Write {
 			return false
 		}
-		if !nest.Follows(o, loops[0]) {
+		if !o.Follows(loops[0]) {
 			continue
 		}
 		d := only(w.Kernel, o, loops[0])

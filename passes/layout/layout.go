@@ -294,7 +294,7 @@ func channel(k *schedule.Kernel, o, filter *schedule.Operand) int {
 	dim := -1
 	for d := range o.Access.Projection {
 		loops := loopsOf(k, o, d)
-		if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !nest.Follows(filter, l) }) {
+		if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !filter.Follows(l) }) {
 			dim = d
 		}
 	}
@@ -343,9 +343,9 @@ func moves(k *schedule.Kernel, image, filter *schedule.Operand, over []int) bool
 		free, folded := false, false
 		for _, l := range loopsOf(k, image, d) {
 			if slices.Contains(over, l) {
-				folded = folded || nest.Follows(filter, l)
+				folded = folded || filter.Follows(l)
 			} else {
-				free = free || !nest.Follows(filter, l)
+				free = free || !filter.Follows(l)
 			}
 		}
 		if free && folded {

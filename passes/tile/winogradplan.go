@@ -47,11 +47,11 @@ func (t Target) planWinograd(w *nest.Winograd) winogradPlan {
 	if p.across > most { // whole vectors of pixels, where they are neighbours
 		p.across = even(across, most, max(1, lanes/w.Size))
 	}
-	p.down = evenly(down, max(1, most/p.across))
+	p.down = even(down, max(1, most/p.across), 1)
 	images := int64(1)
 	if i := w.Images(); i >= 0 {
 		images = w.Batch[i].Extent
-		p.images = evenly(images, max(1, most/(down*across)))
+		p.images = even(images, max(1, most/(down*across)), 1)
 	}
 	count := func() int64 {
 		n := ((down + p.down - 1) / p.down) * ((across + p.across - 1) / p.across) * ((w.Out.Extent + p.out - 1) / p.out)
@@ -65,9 +65,9 @@ func (t Target) planWinograd(w *nest.Winograd) winogradPlan {
 	for count() < fewPieces {
 		switch tall := p.down > 1 && p.down*p.across >= 2*maxRows; {
 		case p.images > 1 && !far:
-			p.images = evenly(images, (p.images+1)/2)
+			p.images = even(images, (p.images+1)/2, 1)
 		case tall && !far:
-			p.down = evenly(down, (p.down+1)/2)
+			p.down = even(down, (p.down+1)/2, 1)
 		case p.out > p.width:
 			p.out = roundUp(p.out/2, p.width)
 		default:
@@ -77,13 +77,7 @@ func (t Target) planWinograd(w *nest.Winograd) winogradPlan {
 	return p
 }
 
-// evenly gives the size of about equal pieces, none greater than most, that an extent is cut into.
-func evenly(extent, most int64) int64 {
-	pieces := (extent + most - 1) / most
-	return (extent + pieces - 1) / pieces
-}
-
 // WinogradRows is how many tiles a register tile of some vectors of channels has, where a piece has so many tiles.
 func (t Target) WinogradRows(tiles, vectors int64) int64 {
-	return evenly(tiles, max(1, min(maxRows, (t.Registers-spare-vectors)/vectors)))
+	return even(tiles, max(1, min(maxRows, (t.Registers-spare-vectors)/vectors)), 1)
 }

@@ -117,7 +117,7 @@ func (f *stageFinder) findLast() bool {
 			if a.Op != scalar.Local || b.Op != scalar.Load {
 				continue
 			}
-			over := f.wide(e.Over)
+			over := wide(f.k, e.Over)
 			good = good && f.last < 0 && len(over) == 1
 			f.last, f.weights = i, a.Ref
 			if len(over) == 1 {
@@ -140,17 +140,18 @@ func sumsOf(e *scalar.Expr) []*scalar.Expr {
 	return out
 }
 
-// wide leaves out loops of one value.
-func (f *stageFinder) wide(over []int) []int {
-	return slices.DeleteFunc(slices.Clone(over), func(l int) bool { return whole.Single(f.k.Loops[l]) })
-}
+// over gives the loops of a statement, those of one value aside.
+func (f *stageFinder) over(statement int) []int { return wide(f.k, f.k.Statements[statement].Over) }
 
-func (f *stageFinder) over(statement int) []int {
-	over := make([]int, len(f.k.Statements[statement].Over))
-	for i, l := range f.k.Statements[statement].Over {
-		over[i] = int(l)
+// wide gives some loops without those of one value.
+func wide[N int | int64](k *schedule.Kernel, over []N) []int {
+	out := make([]int, 0, len(over))
+	for _, l := range over {
+		if !whole.Single(k.Loops[l]) {
+			out = append(out, int(l))
+		}
 	}
-	return f.wide(over)
+	return out
 }
 
 // findFirst finds the sum of products of two operands that has a value for each place of a line.
@@ -267,26 +268,20 @@ func (c *BackToBack) build(f *stageFinder, at int) bool {
 
 // rows gives the longest loop along which both products use the elements of their right operands again.
 func (f *stageFinder) rows(buffers map[ir.NodeID]*schedule.Buffer) int {
-	best := -1
-	for _, l := range f.over(f.scores) {
-		if l == f.line || best >= 0 && f.all.Loops[l].Extent() < f.all.Loops[best].Extent() {
-			continue
-		}
-		moves := 0
-		for _, i := range []int{f.scores, f.last} {
-			for _, e := range sumsOf(f.k.Statements[i].Value) {
-				for _, a := range e.Args[0].Args {
-					if a.Op != scalar.Load {
-						continue
-					}
-					v := ViewOf(f.k, a.Ref, buffers)
-					if v.Steps[f.line] != 0 && v.Steps[l] != 0 {
-						moves++
-					}
+	var rights []View
+	for _, i := range []int{f.scores, f.last} {
+		for _, e := range sumsOf(f.k.Statements[i].Value) {
+			for _, a := range e.Args[0].Args {
+				if a.Op == scalar.Load {
+					rights = append(rights, ViewOf(f.k, a.Ref, buffers))
 				}
 			}
 		}
-		if moves == 0 {
+	}
+	best := -1
+	for _, l := range f.over(f.scores) {
+		again := !slices.ContainsFunc(rights, func(v View) bool { return v.Steps[f.line] != 0 && v.Steps[l] != 0 })
+		if again && l != f.line && (best < 0 || f.all.Loops[l].Extent() >= f.all.Loops[best].Extent()) {
 			best = l
 		}
 	}
@@ -389,11 +384,7 @@ func (c *BackToBack) own(k *schedule.Kernel, views []View) {
 
 // Free gives the loops that every stage runs along: each place of them has a line.
 func (c *BackToBack) Free() []int {
-	var out []int
-	for _, d := range append(c.First.Batch, c.First.Row) {
-		out = append(out, d.Loops...)
-	}
-	return out
+	return loopsOf(append(slices.Clone(c.First.Batch), c.First.Row))
 }
 
 // LineSize is the bytes from one line that is held to the next.

@@ -84,19 +84,14 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 
 // sumLike makes the dimensions of the reduction those of the whole operation: how others merge can depend on what is cut.
 func (c *Contraction) sumLike() {
-	var here, there []int
-	for _, d := range c.Reduction {
-		here = append(here, d.Loops...)
-	}
 	for _, d := range c.like.Reduction {
-		there = append(there, d.Loops...)
 		if !slices.ContainsFunc(c.Reduction, func(x Dim) bool {
 			return !slices.ContainsFunc(d.Loops, func(l int) bool { return !slices.Contains(x.Loops, l) })
 		}) {
 			return
 		}
 	}
-	if slices.Equal(here, there) {
+	if slices.Equal(loopsOf(c.Reduction), loopsOf(c.like.Reduction)) {
 		c.Reduction = c.like.Reduction
 	}
 }
@@ -153,15 +148,23 @@ func findComputed(c *Contraction, k *schedule.Kernel, free []int64) bool {
 
 // operands finds the products that are summed, and gives what is multiplied.
 func (c *Contraction) operands(k *schedule.Kernel) (left, right *scalar.Expr, ok bool) {
-	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
-	if none || !c.findSum(k, nil) || !c.sameLoops(k) || !summable(c.Sum.Type) {
+	if !c.findProducts(k, nil) || !summable(c.Sum.Type) {
 		return nil, nil, false
 	}
-	body := c.Sum.Args[0]
-	if body.Op != scalar.Mul || len(k.Statements[c.Statement].Over)+len(c.Sum.Over) < countWide(k) {
-		return nil, nil, false
+	return c.Sum.Args[0].Args[0], c.Sum.Args[0].Args[1], true
+}
+
+// findProducts looks for the one reduction of a kernel, a sum of products, aside from what one expression holds, and says whether every loop is one of
+// results or of the sum.
+func (c *Contraction) findProducts(k *schedule.Kernel, aside *scalar.Expr) bool {
+	wide := len(k.Loops)
+	for _, l := range k.Loops {
+		if l.Extent() == 1 {
+			wide--
+		}
 	}
-	return body.Args[0], body.Args[1], true
+	return !k.Space().Empty() && c.findSum(k, aside) && c.sameLoops(k) && c.Sum.Args[0].Op == scalar.Mul &&
+		len(k.Statements[c.Statement].Over)+len(c.Sum.Over) >= wide
 }
 
 // findConstants finds which factors are constants. Where the right one is, the reduction has the dimensions that the left one has.
@@ -184,27 +187,14 @@ func (c *Contraction) Uses() int64 {
 	return c.Row.Extent * Points(Followed(c.Batch, c.Views[c.Right], false))
 }
 
-// countWide is how many loops have more than one value.
-func countWide(k *schedule.Kernel) int {
-	return len(slices.DeleteFunc(slices.Clone(k.Loops), func(l schedule.Loop) bool { return l.Extent() == 1 }))
-}
-
 // findSum looks for the one reduction of a kernel, a sum, aside from what one expression holds.
 func (c *Contraction) findSum(k *schedule.Kernel, aside *scalar.Expr) bool {
 	for i, s := range k.Statements {
-		good := true
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op != scalar.Reduce {
-				return e != aside
-			}
+		for _, e := range outerReductions(s.Value, aside) {
 			if e.Monoid != scalar.Add || c.Sum != nil && c.Sum != e {
-				good = false
+				return false
 			}
 			c.Statement, c.Sum = i, e
-			return false
-		})
-		if !good {
-			return false
 		}
 	}
 	return c.Sum != nil
@@ -233,11 +223,10 @@ func summable(d scalar.DType) bool {
 
 // roles sorts the loops into rows, columns, batch and reduction.
 func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
-	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
-	if out < 0 {
+	store, ok := c.stored(k)
+	if !ok {
 		return false
 	}
-	store := c.stored(k.Statements[out].Store)
 	col := c.column(k, free, store, a, b)
 	if col < 0 {
 		return false
@@ -251,7 +240,13 @@ func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
 }
 
 // stored is how results lie, by which rows and columns are told apart: as those of the whole operation do.
-func (c *Contraction) stored(operand int64) View { return cmp.Or(c.like, c).Views[operand] }
+func (c *Contraction) stored(k *schedule.Kernel) (v View, ok bool) {
+	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
+	if out < 0 {
+		return v, false
+	}
+	return cmp.Or(c.like, c).Views[k.Statements[out].Store], true
+}
 
 // sortLoops sorts the free loops into rows, columns and batch, by which operand follows them, and those that are summed over into the reduction.
 func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
@@ -268,11 +263,7 @@ func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
 			batch = append(batch, l)
 		}
 	}
-	for _, l := range c.summed(k, free) {
-		if k.Loops[l].Extent() != 1 {
-			fold = append(fold, l)
-		}
-	}
+	fold = slices.DeleteFunc(c.summed(k, free), func(l int) bool { return k.Loops[l].Extent() == 1 })
 	c.Batch = c.merge(k, batch, true)
 	c.Reduction = c.merge(k, fold, c.Window == nil)
 	c.Row, c.Batch = last(c.merge(k, rows, true), c.Batch)
@@ -314,18 +305,12 @@ func (c *Contraction) foldWindows(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 	if c.Constant.Right || c.Sum.Type.IsInt() || len(c.windows(k, free, image)) == 0 {
 		return
 	}
-	var loops []int
-	for _, d := range c.Reduction {
-		loops = append(loops, d.Loops...)
-	}
+	loops := loopsOf(c.Reduction)
 	if _, v, ok := copyOf(k, buffers, image, reached(k, buffers, image), free, c.Views[filter]); ok && c.Constant.Left && c.Window != nil {
 		c.Reduction = c.mergeBy(k, v, loops)
 		return
 	}
-	c.Reduction = nil
-	for _, l := range loops {
-		c.Reduction = append(c.Reduction, Dim{[]int{l}, k.Loops[l].Extent()})
-	}
+	c.Reduction = dimsOf(k, loops)
 }
 
 // mergeBy makes one dimension of reduction loops that follow each other evenly in a view.
@@ -338,12 +323,10 @@ func (c *Contraction) mergeBy(k *schedule.Kernel, v View, loops []int) []Dim {
 // convolution's window do.
 func inWindow(k *schedule.Kernel, loop int, free []int64, operands ...int) bool {
 	for i, o := range k.Operands {
-		if len(operands) == 0 || slices.Contains(operands, i) {
-			for _, dim := range o.Access.Projection {
-				if dim[loop] != 0 && slices.ContainsFunc(free, func(f int64) bool { return dim[f] != 0 && !whole.Single(k.Loops[f]) }) {
-					return true
-				}
-			}
+		if (len(operands) == 0 || slices.Contains(operands, i)) && slices.ContainsFunc(o.Access.Projection, func(dim []int64) bool {
+			return dim[loop] != 0 && slices.ContainsFunc(free, func(f int64) bool { return dim[f] != 0 && !whole.Single(k.Loops[f]) })
+		}) {
+			return true
 		}
 	}
 	return false
@@ -352,11 +335,23 @@ func inWindow(k *schedule.Kernel, loop int, free []int64, operands ...int) bool 
 // mergeReduction makes one dimension of reduction loops that follow each other evenly in the left operand, where the right one's
 // elements are put in the reduction's order when the program is built.
 func (c *Contraction) mergeReduction(k *schedule.Kernel) {
-	var loops []int
-	for _, d := range c.Reduction {
+	c.Reduction = c.mergeBy(k, c.Views[c.Left], loopsOf(c.Reduction))
+}
+
+// loopsOf gives the loops of some dimensions.
+func loopsOf(dims []Dim) (loops []int) {
+	for _, d := range dims {
 		loops = append(loops, d.Loops...)
 	}
-	c.Reduction = c.mergeBy(k, c.Views[c.Left], loops)
+	return loops
+}
+
+// dimsOf makes a dimension of each of some loops.
+func dimsOf(k *schedule.Kernel, loops []int) (dims []Dim) {
+	for _, l := range loops {
+		dims = append(dims, Dim{[]int{l}, k.Loops[l].Extent()})
+	}
+	return dims
 }
 
 // last splits the innermost dimension off; the others join the batch.
@@ -396,12 +391,12 @@ func abs(x int64) int64 { return max(x, -x) }
 // whole, the right operand aside, whose place in its window is found loop by loop.
 func (c *Contraction) merge(k *schedule.Kernel, loops []int, whole bool) []Dim {
 	var out []Dim
-	for _, l := range loops {
-		if n := len(out); n > 0 && c.even(k, out[n-1].Inner(), l, whole) {
-			out[n-1] = Dim{append(out[n-1].Loops, l), out[n-1].Extent * k.Loops[l].Extent()}
+	for _, d := range dimsOf(k, loops) {
+		if n := len(out); n > 0 && c.even(k, out[n-1].Inner(), d.Inner(), whole) {
+			out[n-1] = Dim{append(out[n-1].Loops, d.Loops...), out[n-1].Extent * d.Extent}
 			continue
 		}
-		out = append(out, Dim{[]int{l}, k.Loops[l].Extent()})
+		out = append(out, d)
 	}
 	return out
 }

@@ -23,9 +23,8 @@ type LowPrecision struct {
 // FindLowPrecision recognises a low-precision contraction. Numbers of float32 count as bfloat16, see Rounds.
 func FindLowPrecision(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*LowPrecision, bool) {
 	c := &Contraction{}
-	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
 	n := &LowPrecision{C: c, Seldom: SeldomOf(k)}
-	if none || !c.findSum(k, n.Seldom.side()) || !c.sameLoops(k) || c.Sum.Args[0].Op != scalar.Mul {
+	if !c.findProducts(k, n.Seldom.side()) {
 		return nil, false
 	}
 	a, b := c.Sum.Args[0].Args[0], c.Sum.Args[0].Args[1]
@@ -37,9 +36,6 @@ func FindLowPrecision(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer
 	n.Group = x.group
 	c.Views = Views(k, buffers)
 	free := k.Statements[c.Statement].Over
-	if len(free)+len(c.Sum.Over) < countWide(k) {
-		return nil, false
-	}
 	for _, form := range []func(*schedule.Kernel, map[ir.NodeID]*schedule.Buffer, []int64, groupedFactor, groupedFactor) bool{n.unpacked, n.transposed, n.packed, n.copied} {
 		whole := *c
 		if form(k, buffers, free, x, y) {
@@ -135,29 +131,28 @@ func (f *groupedFactor) guarded(e *scalar.Expr) *scalar.Expr {
 // evenZeros says whether the zero points are the same all along the reduction, and the number zero is none.
 func (n *LowPrecision) evenZeros(k *schedule.Kernel) bool {
 	for _, z := range []**scalar.Expr{&n.LeftZero, &n.RightZero} {
-		if *z == nil {
-			continue
-		}
-		good := true
-		(*z).Walk(func(e *scalar.Expr) bool {
-			switch e.Op {
-			case scalar.Load:
-				for _, l := range n.C.Sum.Over {
-					good = good && (n.C.Views[e.Ref].Steps[l] == 0 || k.Loops[l].Extent() == 1)
-				}
-			case scalar.Loop, scalar.Local, scalar.Reduce:
-				good = false
-			}
-			return good
-		})
-		if !good {
+		other := func(e *scalar.Expr) bool { return e.Op == scalar.Loop || e.Op == scalar.Local || e.Op == scalar.Reduce }
+		switch v := *z; {
+		case v == nil:
+		case v.Any(other) || n.varies(k, v, func(l int) bool { return slices.Contains(n.C.Sum.Over, l) }):
 			return false
-		}
-		if v := *z; isZero(v) || v.Op == scalar.Cast && isZero(v.Args[0]) {
+		case isZero(v) || v.Op == scalar.Cast && isZero(v.Args[0]):
 			*z = nil
 		}
 	}
 	return true
+}
+
+// varies says whether a zero point is read from elsewhere along one of some loops.
+func (n *LowPrecision) varies(k *schedule.Kernel, zero *scalar.Expr, along func(loop int) bool) bool {
+	return zero.Any(func(e *scalar.Expr) bool {
+		for l, loop := range k.Loops {
+			if e.Op == scalar.Load && loop.Extent() != 1 && along(l) && n.C.Views[e.Ref].Steps[l] != 0 {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func isZero(e *scalar.Expr) bool { return e.Op == scalar.Const && e.Value.I == 0 && e.Value.F == 0 }

@@ -44,7 +44,7 @@ func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows
 
 // findRows is FindRows; like is what the whole operation is, if the kernel is a shard: then the lanes follow the same.
 func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *Rows) (*Rows, bool) {
-	if !flat(k) || slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
+	if !flat(k) || k.Space().Empty() {
 		return nil, false
 	}
 	r := &Rows{Views: Views(k, buffers)}
@@ -120,10 +120,7 @@ func (r *Rows) dims(k *schedule.Kernel, few bool) (free, fold []Dim) {
 	}
 	fold = c.merge(k, loops, true)
 	if few || slices.ContainsFunc(fold, func(d Dim) bool { return !together(k, d) }) {
-		fold = nil
-		for _, l := range loops {
-			fold = append(fold, Dim{[]int{l}, k.Loops[l].Extent()})
-		}
+		fold = dimsOf(k, loops)
 	}
 	return free, fold
 }
@@ -135,14 +132,7 @@ func (r *Rows) dimsLike(k *schedule.Kernel, like *Rows, free, rest []Dim) ([]Dim
 	if !like.Free {
 		all = append(all, like.Lane)
 	} else if !slices.ContainsFunc(free, func(d Dim) bool { return d.Inner() == like.Lane.Inner() }) {
-		var loops []int
-		for _, d := range free {
-			loops = append(loops, d.Loops...)
-		}
-		free = nil
-		for _, l := range loops {
-			free = append(free, Dim{[]int{l}, k.Loops[l].Extent()})
-		}
+		free = dimsOf(k, loopsOf(free))
 	}
 	for i, d := range all {
 		dims := c.merge(k, d.Loops, true)
@@ -176,40 +166,25 @@ func (r *Rows) leading(k *schedule.Kernel, loops []int64, mode schedule.Mode) Vi
 
 // together says whether every reduction and every statement runs along all loops of a dimension or along none.
 func together(k *schedule.Kernel, d Dim) bool {
-	all := func(has func(l int) bool) bool {
-		n := 0
-		for _, l := range d.Loops {
-			if has(l) {
-				n++
-			}
-		}
-		return n == 0 || n == len(d.Loops)
+	some := func(has func(l int) bool) bool {
+		n := len(slices.DeleteFunc(slices.Clone(d.Loops), has))
+		return n > 0 && n < len(d.Loops)
 	}
-	good := true
-	for _, s := range k.Statements {
-		good = good && all(func(l int) bool { return slices.Contains(s.Over, int64(l)) })
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			good = good && (e.Op != scalar.Reduce || e.IsAt() || all(func(l int) bool { return slices.Contains(e.Over, l) }))
-			return true
+	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return some(func(l int) bool { return slices.Contains(s.Over, int64(l)) }) || s.Value.Any(func(e *scalar.Expr) bool {
+			return e.Op == scalar.Reduce && !e.IsAt() && some(func(l int) bool { return slices.Contains(e.Over, l) })
 		})
-	}
-	return good
+	})
 }
 
 // foldsAll says whether every reduction, and every statement that does not only run along free loops, runs along a dimension.
 func foldsAll(k *schedule.Kernel, d Dim) bool {
 	free := k.Free()
-	good := true
-	for _, s := range k.Statements {
-		if slices.ContainsFunc(s.Over, func(l int64) bool { return k.Loops[l].Extent() != 1 && !slices.Contains(free, int(l)) }) {
-			good = good && slices.Contains(s.Over, int64(d.Inner()))
-		}
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			good = good && (e.Op != scalar.Reduce || e.IsAt() || slices.Contains(e.Over, d.Inner()))
-			return true
+	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return !alongOnly(k, s.Over, free) && !slices.Contains(s.Over, int64(d.Inner())) || s.Value.Any(func(e *scalar.Expr) bool {
+			return e.Op == scalar.Reduce && !e.IsAt() && !slices.Contains(e.Over, d.Inner())
 		})
-	}
-	return good
+	})
 }
 
 // cost is the time of a point in loads of a vector, for all lanes, live or not; branches is how often each operand is loaded.
@@ -272,26 +247,18 @@ func PlaceLoops(k *schedule.Kernel) map[int]bool {
 
 // placed says whether all that is taken at computed places are elements of operands, and the loops of these places do nothing else.
 func placed(k *schedule.Kernel) bool {
-	places, good := PlaceLoops(k), true
-	if len(places) == 0 {
-		return true
-	}
-	for _, s := range k.Statements {
-		good = good && !slices.ContainsFunc(s.Over, func(l int64) bool { return places[int(l)] })
-		s.Value.Walk(func(e *scalar.Expr) bool {
+	places := PlaceLoops(k)
+	return len(places) == 0 || !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return slices.ContainsFunc(s.Over, func(l int64) bool { return places[int(l)] }) || s.Value.Any(func(e *scalar.Expr) bool {
 			switch {
 			case e.IsAt():
-				inner := e.Args[0]
-				good = good && e.Type != scalar.Bool && (inner.IsAt() || inner.Op == scalar.Load)
+				return e.Type == scalar.Bool || !e.Args[0].IsAt() && e.Args[0].Op != scalar.Load
 			case e.Op == scalar.Reduce:
-				good = good && !slices.ContainsFunc(e.Over, func(l int) bool { return places[l] })
-			case e.Op == scalar.Loop:
-				good = good && !places[e.Ref]
+				return slices.ContainsFunc(e.Over, func(l int) bool { return places[l] })
 			}
-			return good
+			return e.Op == scalar.Loop && places[e.Ref]
 		})
-	}
-	return good
+	})
 }
 
 // flat says whether no reduction is inside another, neither itself nor through the local value of a statement that runs along
@@ -380,19 +347,15 @@ func (r *Rows) readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 
 // place says whether a computed place is the same all along a dimension.
 func (r *Rows) place(e *scalar.Expr, d Dim) bool {
-	same := true
-	e.Walk(func(e *scalar.Expr) bool {
+	return !e.Any(func(e *scalar.Expr) bool {
 		switch e.Op {
 		case scalar.Load:
-			same = same && !slices.ContainsFunc(d.Loops, func(l int) bool { return r.Views[e.Ref].Steps[l] != 0 })
-		case scalar.Local, scalar.Reduce:
-			same = false
+			return slices.ContainsFunc(d.Loops, func(l int) bool { return r.Views[e.Ref].Steps[l] != 0 })
 		case scalar.Loop:
-			same = same && !slices.Contains(d.Loops, e.Ref)
+			return slices.Contains(d.Loops, e.Ref)
 		}
-		return same
+		return e.Op == scalar.Local || e.Op == scalar.Reduce
 	})
-	return same
 }
 
 // steady says whether a value is made of constants and of loops that are not a dimension's.

@@ -1,6 +1,8 @@
 package nest
 
 import (
+	"slices"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -20,7 +22,8 @@ func SeldomOf(k *schedule.Kernel) *Seldom {
 		if e.Op != scalar.Where || s.Store >= 0 || len(outerReductions(e.Args[0])) > 0 || len(outerReductions(e.Args[1])) > 0 || e.Type != scalar.Float32 {
 			continue
 		}
-		if sums := outerReductions(e.Args[2]); len(sums) == 1 && sums[0].Monoid == scalar.Add && sums[0].Type == scalar.Float64 && !needsOthers(e.Args[2]) {
+		if sums := outerReductions(e.Args[2]); len(sums) == 1 && sums[0].Monoid == scalar.Add && sums[0].Type == scalar.Float64 &&
+			!e.Args[2].Any(func(e *scalar.Expr) bool { return e.Op == scalar.Local || e.IsAt() }) {
 			return &Seldom{Statement: i, Choice: e, Sum: sums[0]}
 		}
 	}
@@ -35,17 +38,13 @@ func (s *Seldom) side() *scalar.Expr {
 	return s.Choice.Args[2]
 }
 
-// outerReductions gives the outermost reductions of an expression.
-func outerReductions(e *scalar.Expr) (list []*scalar.Expr) {
+// outerReductions gives the outermost reductions of an expression, aside from those below others.
+func outerReductions(e *scalar.Expr, aside ...*scalar.Expr) (list []*scalar.Expr) {
 	e.Walk(func(e *scalar.Expr) bool {
 		if e.Op == scalar.Reduce {
 			list = append(list, e)
 		}
-		return e.Op != scalar.Reduce
+		return e.Op != scalar.Reduce && !slices.Contains(aside, e)
 	})
 	return list
-}
-
-func needsOthers(e *scalar.Expr) bool {
-	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Local || e.IsAt() })
 }

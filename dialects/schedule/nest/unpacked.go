@@ -1,8 +1,6 @@
 package nest
 
 import (
-	"slices"
-
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -67,19 +65,13 @@ func (n *LowPrecision) copied(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	live := reached(k, buffers, x.ref)
 	if x.open != nil {
 		guarded := &scalar.Expr{Op: scalar.Where, Type: x.typ, Args: []*scalar.Expr{x.open, scalar.NewLoad(x.ref, x.typ), scalar.NewConst(scalar.Zero(x.typ))}}
-		if _, live, ok = paddedOperand(k, buffers, guarded); !ok || !n.uniformZero(k) {
+		if _, live, ok = paddedOperand(k, buffers, guarded); !ok || n.LeftZero != nil && n.varies(k, n.LeftZero, func(int) bool { return true }) {
 			return false
 		}
 	} else if !Inside(k, buffers, x.ref) {
 		return false
 	}
-	p, view, ok := copyOf(k, buffers, x.ref, live, free, n.C.Views[y.ref])
-	if !ok {
-		return false
-	}
-	n.C.Padded, n.C.Views = p, slices.Clone(n.C.Views)
-	n.C.Views[x.ref] = view
-	return n.unpackedRoles(k, free, x.ref, y.ref)
+	return n.C.copies(k, buffers, free, x.ref, live, y.ref) && n.unpackedRoles(k, free, x.ref, y.ref)
 }
 
 // transposed recognises what copied does if the results are neighbours along the rows: turning the sums costs less than copying what the
@@ -88,30 +80,15 @@ func (n *LowPrecision) transposed(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 	return n.copied(k, buffers, free, x, y) && n.C.Transposed
 }
 
-// uniformZero says whether the left operand's zero point is one number.
-func (n *LowPrecision) uniformZero(k *schedule.Kernel) bool {
-	good := true
-	if n.LeftZero != nil {
-		n.LeftZero.Walk(func(e *scalar.Expr) bool {
-			for l := range k.Loops {
-				good = good && (e.Op != scalar.Load || n.C.Views[e.Ref].Steps[l] == 0 || k.Loops[l].Extent() == 1)
-			}
-			return good
-		})
-	}
-	return good
-}
-
 // unpackedRoles sorts the loops: those of the results that the left operand follows are rows, those that the right one follows
 // columns. The left operand has to stand in one piece along some of the reduction.
 func (n *LowPrecision) unpackedRoles(k *schedule.Kernel, free []int64, left, right int) bool {
-	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
-	if out < 0 {
+	c := n.C
+	store, ok := c.stored(k)
+	if !ok {
 		return false
 	}
-	c := n.C
 	c.Left, c.Right = left, right
-	store := c.Views[k.Statements[out].Store]
 	c.sortLoops(k, free, store)
 	c.mergeReduction(k)
 	if c.Col.Extent < unpackedCols || len(c.Reduction) == 0 || c.Reduction[len(c.Reduction)-1].Step(c.Views[left]) != 1 {

@@ -61,21 +61,16 @@ func FewFilters(k *schedule.Kernel) bool {
 
 // fewOver says whether windows of an image are summed along some loops, and few filters meet them.
 func fewOver(all *schedule.Kernel, free []int64, over []int, image, filter int) bool {
-	if !slices.ContainsFunc(over, func(l int) bool { return inWindow(all, l, free, image) && Follows(&all.Operands[filter], l) }) {
+	if !slices.ContainsFunc(over, func(l int) bool { return inWindow(all, l, free, image) && all.Operands[filter].Follows(l) }) {
 		return false
 	}
 	filters := int64(1)
 	for _, l := range free {
-		if Follows(&all.Operands[filter], int(l)) && !Follows(&all.Operands[image], int(l)) {
+		if all.Operands[filter].Follows(int(l)) && !all.Operands[image].Follows(int(l)) {
 			filters = SaturatingProduct(filters, all.Loops[l].Extent())
 		}
 	}
 	return filters < minWindowRows
-}
-
-// Follows says whether an operand moves along a loop.
-func Follows(o *schedule.Operand, loop int) bool {
-	return slices.ContainsFunc(o.Access.Projection, func(row []int64) bool { return row[loop] != 0 })
 }
 
 // ofLoops says whether a value comes from loops and constants alone.
@@ -138,49 +133,43 @@ func (c *Contraction) factorsLike(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 	case w.Window != nil:
 		c.Window = w.Window
 		return c.roles(k, free, a.ref, b.ref) && c.Right == w.Right && c.guardable(k)
-	case w.Padded != nil:
-		p, v, ok := copyOf(k, buffers, w.Left, w.Padded.Live, free, c.Views[w.Right])
-		if !ok {
-			return false
-		}
-		c.Padded, c.Views[w.Left] = p, v
+	case w.Padded != nil && !c.copies(k, buffers, free, w.Left, w.Padded.Live, w.Right):
+		return false
 	}
 	return c.roles(k, free, a.ref, b.ref) && c.Left == w.Left
+}
+
+// copies puts the view of a copy of an operand in the place of the operand's, if there can be one.
+func (c *Contraction) copies(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, operand int, live zspace.Range, other int) bool {
+	p, v, ok := copyOf(k, buffers, operand, live, free, c.Views[other])
+	if ok {
+		c.Padded, c.Views = p, slices.Clone(c.Views)
+		c.Views[operand] = v
+	}
+	return ok
+}
+
+// copiable says whether an image may be copied: it is of floats, and only the sum reads it.
+func (c *Contraction) copiable(k *schedule.Kernel, image, filter int) bool {
+	return image != filter && !c.Sum.Type.IsInt() && used(k, image, nil) == 1
 }
 
 // pad makes a copy with zeros around of the factor that is under a guard, if the rows follow it.
 func (c *Contraction) pad(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, factor *scalar.Expr, other int) bool {
 	operand, live, ok := paddedOperand(k, buffers, factor)
-	if !ok || operand == other || c.Sum.Type.IsInt() || used(k, operand, nil) != 1 {
-		return false
-	}
-	p, v, ok := copyOf(k, buffers, operand, live, free, c.Views[other])
-	if !ok {
-		return false
-	}
-	c.Padded, c.Views[operand] = p, v
-	return c.roles(k, free, operand, other) && c.Left == operand
+	return ok && c.copiable(k, operand, other) && c.copies(k, buffers, free, operand, live, other) && c.roles(k, free, operand, other) && c.Left == operand
 }
 
 // copyImage makes a copy with channels innermost of the image that constant filters move over, where its own layout would make more dimensions of
 // the reduction.
 func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64) bool {
-	image := c.Left
-	if !Prepackable(buffers[k.Operands[c.Right].Buffer]) || c.Sum.Type.IsInt() || used(k, image, nil) != 1 || len(c.windows(k, free, image)) == 0 {
-		return false
-	}
-	p, v, ok := copyOf(k, buffers, image, reached(k, buffers, image), free, c.Views[c.Right])
-	if !ok {
+	image, t := c.Left, *c
+	if !Prepackable(buffers[k.Operands[c.Right].Buffer]) || !c.copiable(k, image, c.Right) || len(c.windows(k, free, image)) == 0 ||
+		!t.copies(k, buffers, free, image, reached(k, buffers, image), c.Right) {
 		return false
 	}
 	loops := c.summed(k, free)
-	if len(c.mergeBy(k, v, loops)) >= len(c.mergeBy(k, c.Views[image], loops)) {
-		return false
-	}
-	t := *c
-	t.Padded, t.Views = p, slices.Clone(c.Views)
-	t.Views[image] = v
-	if !t.roles(k, free, image, c.Right) || t.Left != image {
+	if len(c.mergeBy(k, t.Views[image], loops)) >= len(c.mergeBy(k, c.Views[image], loops)) || !t.roles(k, free, image, c.Right) || t.Left != image {
 		return false
 	}
 	*c = t
@@ -190,18 +179,12 @@ func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*sched
 // turn makes such a copy of an image whose pixels are neighbours among the results, if many constant filters share it: turning the image and the sums
 // costs less than a copy of its windows, which goes lane by lane where pixels of the image are apart.
 func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, image int, live zspace.Range, filter int) bool {
-	if image == filter || !Prepackable(buffers[k.Operands[filter].Buffer]) || c.Sum.Type.IsInt() || used(k, image, nil) != 1 {
-		return false
-	}
-	p, v, ok := copyOf(k, buffers, image, live, free, c.Views[filter])
-	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
-	if !ok || out < 0 {
-		return false
-	}
 	t := *c
-	t.Left, t.Right, t.Padded, t.Transposed, t.Views = image, filter, p, true, slices.Clone(c.Views)
-	t.Views[image] = v
-	store := t.stored(k.Statements[out].Store)
+	store, ok := t.stored(k)
+	if !ok || !c.copiable(k, image, filter) || !Prepackable(buffers[k.Operands[filter].Buffer]) || !t.copies(k, buffers, free, image, live, filter) {
+		return false
+	}
+	t.Left, t.Right, t.Transposed = image, filter, true
 	t.sortLoops(k, free, store)
 	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 {
 		return false
@@ -259,10 +242,7 @@ func (c *Contraction) guardable(k *schedule.Kernel) bool {
 	if c.Window.Guard == nil {
 		return true
 	}
-	fixed := slices.Clone(c.Row.Loops)
-	for _, d := range Followed(c.Batch, c.Views[c.Right], false) {
-		fixed = append(fixed, d.Loops...)
-	}
+	fixed := loopsOf(append(Followed(c.Batch, c.Views[c.Right], false), c.Row))
 	return !slices.ContainsFunc(fixed, func(l int) bool { return hasLoop(c.Window.Guard, l) })
 }
 
@@ -271,15 +251,7 @@ func (c *Contraction) GuardLoops() []int {
 	if c.Window == nil || c.Window.Guard == nil {
 		return nil
 	}
-	var out []int
-	for _, d := range c.Reduction {
-		for _, l := range d.Loops {
-			if hasLoop(c.Window.Guard, l) {
-				out = append(out, l)
-			}
-		}
-	}
-	return out
+	return slices.DeleteFunc(loopsOf(c.Reduction), func(l int) bool { return !hasLoop(c.Window.Guard, l) })
 }
 
 // GuardExtents gives the numbers of values of the loops of GuardLoops.

@@ -61,8 +61,7 @@ func (w *Winograd) Images() int {
 // FindWinograd recognises a convolution that may be carried out like this. Its Size is not set.
 func FindWinograd(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Winograd, bool) {
 	c := &Contraction{}
-	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
-	if none || !c.findSum(k, nil) || !c.sameLoops(k) || c.Sum.Type != scalar.Float32 || c.Sum.Args[0].Op != scalar.Mul {
+	if !c.findProducts(k, nil) || c.Sum.Type != scalar.Float32 {
 		return nil, false
 	}
 	w := &Winograd{Sum: c.Sum, Views: Views(k, buffers)}

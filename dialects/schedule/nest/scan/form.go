@@ -110,23 +110,17 @@ func (r reader) expanded(e *scalar.Expr) *scalar.Expr {
 
 // follows says whether a value may change along a loop.
 func (r reader) follows(e *scalar.Expr, loop int) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
+	return e.Any(func(e *scalar.Expr) bool {
 		switch e.Op {
 		case scalar.Loop:
-			found = found || e.Ref == loop
+			return e.Ref == loop
 		case scalar.Reduce:
-			found = found || slices.Contains(e.Over, loop)
+			return slices.Contains(e.Over, loop)
 		case scalar.Local:
-			found = found || slices.Contains(r.k.Statements[e.Ref].Over, int64(loop))
-		case scalar.Load:
-			for _, row := range r.k.Operands[e.Ref].Access.Projection {
-				found = found || row[loop] != 0
-			}
+			return slices.Contains(r.k.Statements[e.Ref].Over, int64(loop))
 		}
-		return !found
+		return e.Op == scalar.Load && r.k.Operands[e.Ref].Follows(loop)
 	})
-	return found
 }
 
 func isLoop(e *scalar.Expr, loop int) bool { return e.Op == scalar.Loop && e.Ref == loop }

@@ -69,10 +69,8 @@ func (r reader) lastOf(statement int, f *Form) bool {
 
 // numbers says whether a value is the row-major number of the present point of some loops.
 func (r reader) numbers(e *scalar.Expr, over []int) bool {
-	for i := len(over) - 1; i >= 0; i-- {
-		if r.k.Loops[over[i]].Start != 0 {
-			return false
-		}
+	if slices.ContainsFunc(over, func(l int) bool { return r.k.Loops[l].Start != 0 }) {
+		return false
 	}
 	step := int64(1)
 	for i := len(over) - 1; i > 0; i-- {

@@ -30,7 +30,7 @@ func (r reader) ordered(before, after *scalar.Expr, i, j int) bool {
 	if !plain || len(loads) != 2 {
 		return false
 	}
-	if r.moves(loads[0], i) {
+	if r.k.Operands[loads[0]].Follows(i) {
 		loads[0], loads[1] = loads[1], loads[0]
 	}
 	if !r.mirror(loads[0], loads[1], i, j) {
@@ -45,14 +45,10 @@ func (r reader) ordered(before, after *scalar.Expr, i, j int) bool {
 	return swapped.Equal(after) && strict(before, loads[0], loads[1], r.k.Operands[loads[0]].Type())
 }
 
-func (r reader) moves(operand, loop int) bool {
-	return slices.ContainsFunc(r.k.Operands[operand].Access.Projection, func(row []int64) bool { return row[loop] != 0 })
-}
-
 // mirror says whether two operands are the same, one along j and the other along i.
 func (r reader) mirror(atJ, atI, i, j int) bool {
 	a, b := r.k.Operands[atJ], r.k.Operands[atI]
-	if a.Buffer != b.Buffer || !a.Access.Offset.Equal(b.Access.Offset) || r.moves(atJ, i) || r.moves(atI, j) || !r.moves(atJ, j) {
+	if a.Buffer != b.Buffer || !a.Access.Offset.Equal(b.Access.Offset) || r.k.Operands[atJ].Follows(i) || r.k.Operands[atI].Follows(j) || !r.k.Operands[atJ].Follows(j) {
 		return false
 	}
 	for d, row := range a.Access.Projection {

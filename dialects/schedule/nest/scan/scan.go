@@ -45,8 +45,7 @@ func Find(k *schedule.Kernel) (*Scans, bool) {
 			return nil, false
 		}
 	}
-	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
-	if len(x.Forms) == 0 || none {
+	if len(x.Forms) == 0 || k.Space().Empty() {
 		return nil, false
 	}
 	x.selections()
