@@ -36,7 +36,7 @@ func (b *binder) body() error {
 
 // let reads one statement, stored to an operand or not.
 func (b *binder) let(l declaration.Let, store int) error {
-	e, err := scalar.Parse(l.Text, scope{b, -1})
+	e, err := scalar.Parse(l.Text, bodyNames{b, -1})
 	if b.missing != nil {
 		return b.missing
 	}

@@ -209,7 +209,7 @@ func (b *binder) computedRows(o *instance.Operand, x declaration.IndexItem, widt
 		width = 1
 	}
 	for i := range width {
-		e, err := scalar.Parse(x.At, scope{b, i})
+		e, err := scalar.Parse(x.At, bodyNames{b, i})
 		if err == nil {
 			e, err = e.WithType(scalar.Int64)
 		}

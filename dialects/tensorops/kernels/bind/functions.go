@@ -13,7 +13,7 @@ import (
 )
 
 // Call resolves the functions of bodies: see ARCHITECTURE of the language in docs/kernels.md.
-func (s scope) Call(name string, args []string) (*scalar.Expr, bool, error) {
+func (s bodyNames) Call(name string, args []string) (*scalar.Expr, bool, error) {
 	f, ok := bodyFunctions[name]
 	if !ok {
 		return nil, false, nil
@@ -28,31 +28,31 @@ func (s scope) Call(name string, args []string) (*scalar.Expr, bool, error) {
 // bodyFunctions are the functions whose arguments are names. A table; docs/kernels.md has their meaning.
 var bodyFunctions = map[string]struct {
 	args int
-	call func(s scope, args []string) (*scalar.Expr, error)
+	call func(s bodyNames, args []string) (*scalar.Expr, error)
 }{
-	"given":    {1, scope.given},
-	"is":       {2, scope.is},
-	"fold":     {2, scope.fold},
-	"size":     {1, scope.sizeOf},
-	"count":    {1, scope.countOf},
-	"linear":   {1, scope.linear},
-	"stride":   {1, scope.stride},
-	"lowest":   {1, func(s scope, args []string) (*scalar.Expr, error) { return s.limit(args[0], scalar.Lowest) }},
-	"highest":  {1, func(s scope, args []string) (*scalar.Expr, error) { return s.limit(args[0], scalar.Highest) }},
-	"saturate": {2, scope.saturate},
-	"offset":   {1, scope.offset},
-	"chain":    {1, scope.chain},
-	"choose":   {2, scope.choose},
-	"inside":   {1, scope.inside},
-	"among":    {1, scope.among},
-	"width":    {1, scope.width},
-	"element":  {0, func(s scope, _ []string) (*scalar.Expr, error) { return literal(float64(max(0, s.at))), nil }},
-	"entries": {1, func(s scope, args []string) (*scalar.Expr, error) {
+	"given":    {1, bodyNames.given},
+	"is":       {2, bodyNames.is},
+	"fold":     {2, bodyNames.fold},
+	"size":     {1, bodyNames.sizeOf},
+	"count":    {1, bodyNames.countOf},
+	"linear":   {1, bodyNames.linear},
+	"stride":   {1, bodyNames.stride},
+	"lowest":   {1, func(s bodyNames, args []string) (*scalar.Expr, error) { return s.limit(args[0], scalar.Lowest) }},
+	"highest":  {1, func(s bodyNames, args []string) (*scalar.Expr, error) { return s.limit(args[0], scalar.Highest) }},
+	"saturate": {2, bodyNames.saturate},
+	"offset":   {1, bodyNames.offset},
+	"chain":    {1, bodyNames.chain},
+	"choose":   {2, bodyNames.choose},
+	"inside":   {1, bodyNames.inside},
+	"among":    {1, bodyNames.among},
+	"width":    {1, bodyNames.width},
+	"element":  {0, func(s bodyNames, _ []string) (*scalar.Expr, error) { return literal(float64(max(0, s.at))), nil }},
+	"entries": {1, func(s bodyNames, args []string) (*scalar.Expr, error) {
 		return literal(float64(len(s.b.args.Selections(args[0])))), nil
 	}},
 }
 
-func (s scope) given(args []string) (*scalar.Expr, error) {
+func (s bodyNames) given(args []string) (*scalar.Expr, error) {
 	i, ok := s.b.decl.Named(args[0])
 	if !ok {
 		if a, isAttr := s.b.decl.Attr(args[0]); isAttr {
@@ -66,7 +66,7 @@ func (s scope) given(args []string) (*scalar.Expr, error) {
 	return scalar.NewConst(scalar.BoolValue(found)), nil
 }
 
-func (s scope) is(args []string) (*scalar.Expr, error) {
+func (s bodyNames) is(args []string) (*scalar.Expr, error) {
 	v, ok := s.b.args.Params[args[0]]
 	if !ok {
 		return nil, fmt.Errorf("is: no attribute %q", args[0])
@@ -75,7 +75,7 @@ func (s scope) is(args []string) (*scalar.Expr, error) {
 }
 
 // fold joins the selections of a variadic operand, first to last.
-func (s scope) fold(args []string) (*scalar.Expr, error) {
+func (s bodyNames) fold(args []string) (*scalar.Expr, error) {
 	var acc *scalar.Expr
 	for _, i := range s.b.args.Selections(args[1]) {
 		e, err := s.b.read(i, nil)
@@ -95,7 +95,7 @@ func (s scope) fold(args []string) (*scalar.Expr, error) {
 }
 
 // chain gives the value of the first selection of a variadic operand that has the coordinates, which lie in none of the others.
-func (s scope) chain(args []string) (*scalar.Expr, error) {
+func (s bodyNames) chain(args []string) (*scalar.Expr, error) {
 	var acc *scalar.Expr
 	for _, i := range slices.Backward(s.b.args.Selections(args[0])) {
 		e, err := s.b.read(i, acc)
@@ -111,7 +111,7 @@ func (s scope) chain(args []string) (*scalar.Expr, error) {
 }
 
 // choose gives the value of the selection of a variadic operand whose number a dimension has.
-func (s scope) choose(args []string) (*scalar.Expr, error) {
+func (s bodyNames) choose(args []string) (*scalar.Expr, error) {
 	dim, ok := s.b.dims[args[1]]
 	list := s.b.args.Selections(args[0])
 	if !ok || len(dim) != 1 || len(list) == 0 {
@@ -133,7 +133,7 @@ func (s scope) choose(args []string) (*scalar.Expr, error) {
 }
 
 // inside says whether the coordinates at which an operand is read lie inside it.
-func (s scope) inside(args []string) (*scalar.Expr, error) {
+func (s bodyNames) inside(args []string) (*scalar.Expr, error) {
 	list := s.b.args.Selections(args[0])
 	if len(list) == 0 {
 		return nil, fmt.Errorf("inside: unknown operand %q", args[0])
@@ -152,7 +152,7 @@ func (s scope) inside(args []string) (*scalar.Expr, error) {
 }
 
 // among says whether the present dimension is one that an axes attribute lists.
-func (s scope) among(args []string) (*scalar.Expr, error) {
+func (s bodyNames) among(args []string) (*scalar.Expr, error) {
 	a, ok := s.b.decl.Attr(args[0])
 	if !ok || a.Type != declaration.AxesAttr || s.at < 0 {
 		return nil, fmt.Errorf("among: expected an axes attribute, in an expression for each dimension, found %q", args[0])
@@ -160,7 +160,7 @@ func (s scope) among(args []string) (*scalar.Expr, error) {
 	return scalar.NewConst(scalar.BoolValue(slices.Contains(s.b.args.Axes(args[0]), s.at))), nil
 }
 
-func (s scope) width(args []string) (*scalar.Expr, error) {
+func (s bodyNames) width(args []string) (*scalar.Expr, error) {
 	d, ok := s.typeOf(args[0])
 	if !ok {
 		return nil, fmt.Errorf("width: unknown type %q", args[0])
@@ -168,7 +168,7 @@ func (s scope) width(args []string) (*scalar.Expr, error) {
 	return literal(float64(d.Bits())), nil
 }
 
-func (s scope) sizeOf(args []string) (*scalar.Expr, error) {
+func (s bodyNames) sizeOf(args []string) (*scalar.Expr, error) {
 	list, ok := s.b.sizes.Of[args[0]]
 	if !ok {
 		list, ok = s.b.sizes.Of[infer.EachName(args[0], s.b.entry)]
@@ -186,7 +186,7 @@ func (s scope) sizeOf(args []string) (*scalar.Expr, error) {
 	return literal(float64(list[s.at])), nil
 }
 
-func (s scope) countOf(args []string) (*scalar.Expr, error) {
+func (s bodyNames) countOf(args []string) (*scalar.Expr, error) {
 	n, known, err := s.b.sizes.Count(args[0])
 	if err == nil && !known {
 		err = fmt.Errorf("count: unknown dimension %q", args[0])
@@ -195,7 +195,7 @@ func (s scope) countOf(args []string) (*scalar.Expr, error) {
 }
 
 // linear is the row-major number of the present point of a group.
-func (s scope) linear(args []string) (*scalar.Expr, error) {
+func (s bodyNames) linear(args []string) (*scalar.Expr, error) {
 	dims, ok := s.Axes(args[0])
 	if !ok {
 		return nil, fmt.Errorf("linear: unknown dimension %q", args[0])
@@ -210,7 +210,7 @@ func (s scope) linear(args []string) (*scalar.Expr, error) {
 }
 
 // stride is how far apart in row-major order two neighbours along the present dimension of a group are.
-func (s scope) stride(args []string) (*scalar.Expr, error) {
+func (s bodyNames) stride(args []string) (*scalar.Expr, error) {
 	list, ok := s.b.sizes.Of[args[0]]
 	if !ok {
 		return nil, fmt.Errorf("stride: unknown dimension %q", args[0])
@@ -222,7 +222,7 @@ func (s scope) stride(args []string) (*scalar.Expr, error) {
 	return literal(n), nil
 }
 
-func (s scope) limit(name string, of func(scalar.DType) scalar.Value) (*scalar.Expr, error) {
+func (s bodyNames) limit(name string, of func(scalar.DType) scalar.Value) (*scalar.Expr, error) {
 	d, ok := s.typeOf(name)
 	if !ok {
 		return nil, fmt.Errorf("unknown type %q", name)
@@ -231,7 +231,7 @@ func (s scope) limit(name string, of func(scalar.DType) scalar.Value) (*scalar.E
 }
 
 // offset is where the present selection of a variadic operand begins along its own dimension, behind those before it.
-func (s scope) offset(args []string) (*scalar.Expr, error) {
+func (s bodyNames) offset(args []string) (*scalar.Expr, error) {
 	n := int64(0)
 	for i := range s.b.entry {
 		list, ok := s.b.sizes.Of[infer.EachName(args[0], i)]

@@ -9,7 +9,7 @@ import (
 
 // saturate converts a value to a type: what the type does not hold becomes the nearest finite value that it does. NaN stays NaN,
 // and becomes 0 in an integer.
-func (s scope) saturate(args []string) (*scalar.Expr, error) {
+func (s bodyNames) saturate(args []string) (*scalar.Expr, error) {
 	e, ok := s.Lookup(args[0])
 	to, ok2 := s.typeOf(args[1])
 	if !ok || !ok2 {

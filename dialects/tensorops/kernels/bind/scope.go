@@ -11,29 +11,29 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// scope resolves the names in a body for one call. at is the number of the dimension that names of groups stand for, or -1
+// bodyNames resolves the names in a body for one call. at is the number of the dimension that names of groups stand for, or -1
 // where they stand for no single one.
-type scope struct {
+type bodyNames struct {
 	b  *binder
 	at int
 }
 
 // Element gives the scope for dimension number i of a group.
-func (s scope) Element(group string, i int) scalar.Scope {
+func (s bodyNames) Element(group string, i int) scalar.Scope {
 	if s.b.decl.IsDim(group) && !s.b.decl.IsGroup(group) {
 		return s
 	}
-	return scope{s.b, i}
+	return bodyNames{s.b, i}
 }
 
 // TypeNamed finds a type variable.
-func (s scope) TypeNamed(name string) (scalar.DType, bool) {
+func (s bodyNames) TypeNamed(name string) (scalar.DType, bool) {
 	d, ok := s.b.args.Types[name]
 	return d, ok && d != scalar.Invalid
 }
 
 // Lookup finds an earlier statement, an operand, an attribute or a dimension.
-func (s scope) Lookup(name string) (*scalar.Expr, bool) {
+func (s bodyNames) Lookup(name string) (*scalar.Expr, bool) {
 	if e, ok := s.b.literals[name]; ok {
 		return e, true
 	}
@@ -69,7 +69,7 @@ func (s scope) Lookup(name string) (*scalar.Expr, bool) {
 
 // load reads an operand. One that is not given reads as zero: the body asks given() before it uses it, and that branch folds
 // away.
-func (s scope) load(o *declaration.Operand) (*scalar.Expr, bool) {
+func (s bodyNames) load(o *declaration.Operand) (*scalar.Expr, bool) {
 	i := slices.IndexFunc(s.b.in.Operands, func(x instance.Operand) bool { return x.Decl == o && !x.View })
 	if i < 0 {
 		t, known := s.b.args.TypeOf(o)
@@ -84,7 +84,7 @@ func (s scope) load(o *declaration.Operand) (*scalar.Expr, bool) {
 
 // attr gives a parameter as a number without a type. One that is not given stays as it is; if the body, as it applies, needs
 // it, that is an error.
-func (s scope) attr(a *declaration.Attr) (*scalar.Expr, bool) {
+func (s bodyNames) attr(a *declaration.Attr) (*scalar.Expr, bool) {
 	v, given := s.b.args.Params[a.Name]
 	list, _ := v.Ints()
 	switch {
@@ -106,7 +106,7 @@ func (s scope) attr(a *declaration.Attr) (*scalar.Expr, bool) {
 }
 
 // Axes gives the dims of a dimension, of a group or of an axes attribute.
-func (s scope) Axes(name string) ([]int, bool) {
+func (s bodyNames) Axes(name string) ([]int, bool) {
 	if a, ok := s.b.decl.Attr(name); ok && a.Type == declaration.AxesAttr {
 		return pick(s.b.dims[a.Of], s.b.args.Axes(name)), s.b.args.Params[name].Kind == ir.AttrList
 	}
@@ -115,7 +115,7 @@ func (s scope) Axes(name string) ([]int, bool) {
 }
 
 // typeOf gives the element type of an operand or the one that a type variable stands for.
-func (s scope) typeOf(name string) (scalar.DType, bool) {
+func (s bodyNames) typeOf(name string) (scalar.DType, bool) {
 	if d, ok := s.b.args.Types[name]; ok {
 		return d, true
 	}
@@ -136,7 +136,7 @@ func (b *binder) read(operand int, fill *scalar.Expr) (*scalar.Expr, error) {
 	if fill == nil {
 		fill = scalar.NewConst(scalar.Zero(o.Type))
 		if o.Decl.Else != "" {
-			e, err := scalar.Parse(o.Decl.Else, scope{b, -1})
+			e, err := scalar.Parse(o.Decl.Else, bodyNames{b, -1})
 			if err == nil {
 				fill, err = e.WithType(o.Type)
 			}
@@ -168,7 +168,7 @@ func (b *binder) places(o *instance.Operand) ([]place, error) {
 			name = infer.EachName(name, o.Entry)
 		}
 		for i, dim := range b.dims[name] {
-			index, err := scalar.Parse(x.At, scope{b, i})
+			index, err := scalar.Parse(x.At, bodyNames{b, i})
 			if err == nil {
 				index, err = index.WithType(scalar.Int64)
 			}

@@ -11,20 +11,20 @@ import (
 // Evaluate reads an expression of sizes and parameters, for dimension number at of the groups in it; known is false if it needs one that is
 // not known. The expression's type is what the text says.
 func (z *Sizes) Evaluate(text string, at int) (e *scalar.Expr, known bool, err error) {
-	s := &scope{z, at, false}
+	s := &sizeNames{z, at, false}
 	e, err = scalar.Parse(text, s)
 	return e, !s.unknown, err
 }
 
-// scope resolves the names in a size clause, for dimension number at of its group.
-type scope struct {
+// sizeNames resolves the names in a size clause, for dimension number at of its group.
+type sizeNames struct {
 	z       *Sizes
 	at      int
 	unknown bool
 }
 
 // Lookup gives sizes and parameters.
-func (s *scope) Lookup(name string) (*scalar.Expr, bool) {
+func (s *sizeNames) Lookup(name string) (*scalar.Expr, bool) {
 	if a, ok := s.z.args.Kernel.Attr(name); ok {
 		return s.attr(a)
 	}
@@ -32,7 +32,7 @@ func (s *scope) Lookup(name string) (*scalar.Expr, bool) {
 	return affine.Number(n), ok
 }
 
-func (s *scope) attr(a *declaration.Attr) (*scalar.Expr, bool) {
+func (s *sizeNames) attr(a *declaration.Attr) (*scalar.Expr, bool) {
 	v, given := s.z.args.Params[a.Name]
 	list, isList := v.Ints()
 	switch {
@@ -51,7 +51,7 @@ func (s *scope) attr(a *declaration.Attr) (*scalar.Expr, bool) {
 	return affine.Number(v.Int), true
 }
 
-func (s *scope) size(name string) (int64, bool) {
+func (s *sizeNames) size(name string) (int64, bool) {
 	list, ok := s.z.Of[name]
 	switch {
 	case !s.z.args.Kernel.IsDim(name):
@@ -66,10 +66,10 @@ func (s *scope) size(name string) (int64, bool) {
 }
 
 // Axes gives nothing: sizes do not fold.
-func (s *scope) Axes(string) ([]int, bool) { return nil, false }
+func (s *sizeNames) Axes(string) ([]int, bool) { return nil, false }
 
 // Call resolves size(NAME), count(NAME), total(NAME) over the own dimensions of a variadic operand, and is(ATTR, WORD).
-func (s *scope) Call(name string, args []string) (*scalar.Expr, bool, error) {
+func (s *sizeNames) Call(name string, args []string) (*scalar.Expr, bool, error) {
 	switch {
 	case name == "is" && len(args) == 2:
 		return scalar.NewConst(scalar.BoolValue(s.z.args.Params[args[0]].Str == args[1])), true, nil
