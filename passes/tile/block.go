@@ -27,13 +27,14 @@ type block struct{ rows, filled int64 }
 // blocks gives the numbers of rows that a block can have: as many as stay in the second cache, in blocks of about the same size, of which there
 // are enough for threads if these share them, and close numbers.
 func (t Target) blocks(c *nest.BackToBack, shared bool) []block {
-	first, last := t.plan(c.First, t.StagePacking(c.First)).tile.Rows, t.plan(c.Last, t.StagePacking(c.Last)).tile.Rows
+	p := t.plan(c.Last, t.StagePacking(c.Last))
+	first, last := t.plan(c.First, t.StagePacking(c.First)).tile.Rows, p.tile.Rows
 	extent := c.First.Row.Extent
 	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.LineSize()))
-	if p := t.plan(c.Last, t.StagePacking(c.Last)); p.fold < c.Last.InnerReduction() {
+	if p.fold < c.Last.InnerReduction() {
 		limit = max(1, min(limit, MaxSums/(roundUp(c.Last.Col.Extent, p.tile.Vectors*p.lanes)*int64(c.Last.Sum.Type.Size()))))
 	}
-	most, others := min(limit, extent), nest.ManyPoints(c.First.Batch)
+	most, others := min(limit, extent), nest.Points(c.First.Batch)
 	for shared && most > 2*max(first, last) && nest.SaturatingProduct(others, (extent+most-1)/most) < pieces {
 		most = (most + 1) / 2
 	}

@@ -47,14 +47,11 @@ func (t Target) lowPrecisionStage(n *nest.LowPrecision) schedule.Stage {
 	if length*bytes > narrowFold {
 		p.fold = even(length, narrowFold/bytes, max(SumBlock, NarrowBlock/bytes))
 	}
-	p.rows = roundUp(n.C.Row.Extent, NarrowRows)
-	if most := roundDown(t.L2/2/(p.fold*bytes), NarrowRows); most < p.rows {
-		p.rows = even(n.C.Row.Extent, most, NarrowRows)
-	}
+	p.rows = even(n.C.Row.Extent, t.L2/2/(p.fold*bytes), NarrowRows)
 	p.cols = roundUp(n.C.Col.Extent, NarrowCols)
 	p.shrink(n.C, NarrowCols)
-	for p.fold < length && p.rows*p.cols > narrowSums && p.cols > NarrowCols {
-		p.cols = roundUp(p.cols/2, NarrowCols)
+	if p.fold < length {
+		p.narrow(narrowSums, NarrowCols)
 	}
 	return p.lowPrecisionStage(n, tileRows, tileCols)
 }
@@ -78,10 +75,7 @@ func (t Target) unpackedStage(n *nest.LowPrecision) schedule.Stage {
 	tileRows, tileCols := t.unpackedTile(n)
 	length, bytes := n.Length(), 4/n.Group
 	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{tileRows, tileCols / t.lanes(4)}, length: length, batch: nest.Points(n.C.Batch), Packing: Packing{Right: UpFront}}
-	p.rows = roundUp(n.C.Row.Extent, tileRows)
-	if most := roundDown(t.L2/4/max(1, length*bytes), tileRows); most < p.rows {
-		p.rows = even(n.C.Row.Extent, most, tileRows)
-	}
+	p.rows = even(n.C.Row.Extent, t.L2/4/max(1, length*bytes), tileRows)
 	p.cols = min(roundUp(n.C.Col.Extent, tileCols), roundDown(t.L2/2/max(1, length*bytes), tileCols))
 	if n.C.Transposed {
 		p.turned(MaxSums / 4)

@@ -119,5 +119,5 @@ func strided(c *nest.Contraction) bool {
 	if apart := c.Reduction[len(c.Reduction)-1].Step(left) * size; -jumpBytes < apart && apart < jumpBytes {
 		return false
 	}
-	return nest.SaturatingProduct(roundUp(c.Row.Extent, RowPanel), size, nest.ManyPoints(c.Reduction), nest.ManyPoints(nest.Followed(c.Batch, left, true))) <= maxGathered
+	return nest.SaturatingProduct(roundUp(c.Row.Extent, RowPanel), size, nest.Points(c.Reduction), nest.Points(nest.Followed(c.Batch, left, true))) <= maxGathered
 }

@@ -38,7 +38,7 @@ func (t Target) productCycles(p productPlan, c *nest.Contraction) float64 {
 
 // lowPrecisionCycles is the time of a low-precision contraction.
 func (t Target) lowPrecisionCycles(n *nest.LowPrecision) float64 {
-	products := nest.SaturatingProduct(n.Length(), n.C.Row.Extent, n.C.Col.Extent, nest.ManyPoints(n.C.Batch))
+	products := nest.SaturatingProduct(n.Length(), n.C.Row.Extent, n.C.Col.Extent, nest.Points(n.C.Batch))
 	return float64(products) / float64(lowPrecision*t.lanes(4))
 }
 

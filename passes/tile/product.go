@@ -196,7 +196,7 @@ func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
 // most of what is read, and each core has a part of them in its caches. They have two panels at least, as a core waits for one sum.
 func rowShare(c *nest.Contraction, lanes int64) int64 {
 	work := nest.SaturatingProduct(nest.Points(c.Reduction), c.Col.Extent)
-	if c.Row.Extent > 1 || nest.ManyPoints(c.Batch) > 1 || work < 2*productWork || c.Col.Extent >= rowShares*maxVectors*lanes {
+	if c.Row.Extent > 1 || nest.Points(c.Batch) > 1 || work < 2*productWork || c.Col.Extent >= rowShares*maxVectors*lanes {
 		return c.Col.Extent
 	}
 	panels := 2 * PanelBytes / int64(c.Sum.Type.Size())
@@ -225,9 +225,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) p
 	if near { // rows are pieces enough
 		p.cols = roundUp(c.Col.Extent, width)
 	}
-	if across := roundDown(t.L2/2/(max(1, p.length/c.InnerReduction()*p.fold)*size), p.tile.Rows); across < p.rows {
-		p.rows = even(c.Row.Extent, across, p.tile.Rows)
-	}
+	p.rows = even(c.Row.Extent, t.L2/2/(max(1, p.length/c.InnerReduction()*p.fold)*size), p.tile.Rows)
 	least := width
 	switch {
 	case p.fold == streamRows:
@@ -238,8 +236,8 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) p
 		least = min(p.cols, roundUp(leastPieceCols, width))
 	}
 	p.shrink(c, least)
-	for p.Left != PerMacroTile && p.fold < c.InnerReduction() && p.rows*p.cols*size > MaxSums && p.cols > width {
-		p.cols = roundUp(p.cols/2, width)
+	if p.Left != PerMacroTile && p.fold < c.InnerReduction() {
+		p.narrow(MaxSums/size, width)
 	}
 	if c.Transposed {
 		p.turned(MaxSums / size)
@@ -249,12 +247,16 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) p
 
 // turned makes a piece whose sums are turned so small that it has at most some of them.
 func (p *productPlan) turned(most int64) {
-	width := p.tile.Vectors * p.lanes
-	for p.rows*p.cols > most && p.cols > width {
-		p.cols = roundUp(p.cols/2, width)
-	}
+	p.narrow(most, p.tile.Vectors*p.lanes)
 	for p.rows*p.cols > most && p.rows > p.tile.Rows {
 		p.rows = roundUp(p.rows/2, p.tile.Rows)
+	}
+}
+
+// narrow makes a piece of fewer columns, a multiple of a width, as long as it has more than some sums.
+func (p *productPlan) narrow(most, width int64) {
+	for p.rows*p.cols > most && p.cols > width {
+		p.cols = roundUp(p.cols/2, width)
 	}
 }
 
@@ -268,7 +270,7 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 	if right == UpFront && transposedOnce(c) {
 		return PanelBytes / size * transposedPanels(c)
 	}
-	fold := nest.ManyPoints(c.Reduction)
+	fold := nest.Points(c.Reduction)
 	if len(c.Reduction) == 1 {
 		fold = min(fold, nest.LongReduction)
 	}

@@ -18,7 +18,7 @@ func (t Target) rowsStage(k *schedule.Kernel, r *nest.Rows) schedule.Stage {
 	if !r.Free {
 		return s
 	}
-	rows, piece := nest.ManyPoints(r.Outer), r.Lane.Extent
+	rows, piece := nest.Points(r.Outer), r.Lane.Extent
 	if rows < rowPieces && piece > leastCut {
 		piece = even(piece, min(mostCut, max(leastCut, nest.SaturatingProduct(rows, piece)/rowPieces)), lineValues)
 	}

@@ -128,11 +128,7 @@ func (t Target) loopsStage(a *nest.Analysis) schedule.Stage {
 
 // work is about how many scalar operations a kernel does, saturating.
 func work(k *schedule.Kernel) int64 {
-	n := int64(1)
-	for _, l := range k.Loops {
-		n = nest.SaturatingProduct(n, l.Extent())
-	}
-	return n
+	return nest.SaturatingProduct(k.Space().Shape()...)
 }
 
 // bindGrid gives every point of the free loops a lane: the innermost loop is cut into blocks.

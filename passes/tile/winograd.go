@@ -35,7 +35,7 @@ func transformedPart(w *nest.Winograd, m int64) (part float64, why error) {
 	if w.In.Extent < leastChannels || w.Out.Extent < leastChannels {
 		return 0, fmt.Errorf("%d channels and %d of results leave lanes of vectors empty, which take %d", w.In.Extent, w.Out.Extent, leastChannels)
 	}
-	images := nest.ManyPoints(nest.Followed(w.Batch, w.Views[w.Filter], false)) // that part filters
+	images := nest.Points(nest.Followed(w.Batch, w.Views[w.Filter], false)) // that part filters
 	weights := nest.SaturatingProduct(w.In.Extent, w.Out.Extent)
 	pixels := nest.SaturatingProduct(images, w.Down.Extent, w.Across.Extent)
 	if weights > 1<<28 || pixels > 1<<28 {

@@ -319,5 +319,5 @@ func (d *Decided) checkPacking(lanes int64, c *nest.Contraction) error {
 
 // ownPanels says whether no two tasks read the same panels of the right operand.
 func (d *Decided) ownPanels(c *nest.Contraction) bool {
-	return nest.ManyPoints(nest.Followed(c.Batch, c.Views[c.Right], false)) == 1 && d.Packing.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
+	return nest.Points(nest.Followed(c.Batch, c.Views[c.Right], false)) == 1 && d.Packing.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
 }

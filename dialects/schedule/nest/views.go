@@ -57,22 +57,13 @@ func OperandBytes(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) fl
 	return sum
 }
 
-// Points is how many points some dimensions have together.
-func Points(dims []Dim) int64 {
-	n := int64(1)
-	for _, d := range dims {
-		n *= d.Extent
-	}
-	return n
-}
-
 // Followed gives those of some dimensions that a view follows, or those that it does not.
 func Followed(dims []Dim, v View, follows bool) []Dim {
 	return slices.DeleteFunc(slices.Clone(dims), func(d Dim) bool { return (d.Step(v) != 0) != follows })
 }
 
-// ManyPoints is Points up to 2^40, where a dimension of none counts as one of one.
-func ManyPoints(dims []Dim) int64 {
+// Points is how many points some dimensions have together, up to 2^40, where a dimension of none counts as one of one.
+func Points(dims []Dim) int64 {
 	n := int64(1)
 	for _, d := range dims {
 		n = SaturatingProduct(n, d.Extent)

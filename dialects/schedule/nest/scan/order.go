@@ -11,23 +11,22 @@ import (
 // strict weak order), and after is the same with i and j in each other's place.
 func (r reader) ordered(before, after *scalar.Expr, i, j int) bool {
 	var loads []int
-	plain := true
-	before.Walk(func(e *scalar.Expr) bool {
+	other := before.Any(func(e *scalar.Expr) bool {
 		switch e.Op {
 		case scalar.Load:
 			if !slices.Contains(loads, e.Ref) {
 				loads = append(loads, e.Ref)
 			}
 		case scalar.Const:
-			plain = plain && e.Type == scalar.Bool
+			return e.Type != scalar.Bool
 		case scalar.IsNaN, scalar.Not, scalar.And, scalar.Or, scalar.Xor, scalar.Eq, scalar.Ne, scalar.Lt, scalar.Le, scalar.Gt, scalar.Ge, scalar.Where:
 			// They only look at the order of the two values, of which a few examples show all cases.
 		default:
-			plain = false
+			return true
 		}
-		return plain
+		return false
 	})
-	if !plain || len(loads) != 2 {
+	if other || len(loads) != 2 {
 		return false
 	}
 	if r.k.Operands[loads[0]].Follows(i) {
