@@ -49,6 +49,7 @@ const (
 func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*BackToBack, bool) {
 	f := &stageFinder{k: k}
 	f.all, _ = whole.Of(k, nil)
+	f.findSums()
 	if !f.findLast() || !f.findFirst() || !f.findLines() || !vectorsOnly(k) {
 		return nil, false
 	}
@@ -84,6 +85,7 @@ func Vectorizable(d scalar.DType) bool {
 // stageFinder finds the parts of contractions back to back in a kernel's statements.
 type stageFinder struct {
 	k, all  *schedule.Kernel // and that of the whole operation, if this is a shard
+	sums    []products
 	line    int
 	stored  int // statement with the result
 	scores  int // with the first sum
@@ -100,44 +102,51 @@ type origins struct {
 	last   bool // the second sum
 }
 
-// findLast finds the one stored statement, and the sum of products of a local value and an operand.
-func (f *stageFinder) findLast() bool {
-	f.stored, f.last, f.weights, f.line = -1, -1, -1, -1
-	good := true
-	for i, s := range f.k.Statements {
-		if s.Store >= 0 {
-			good = good && f.stored < 0
-			f.stored = i
-		}
-		for _, e := range sumsOf(s.Value) {
-			a, b := e.Args[0].Args[0], e.Args[0].Args[1]
-			if a.Op == scalar.Load {
-				a, b = b, a
-			}
-			if a.Op != scalar.Local || b.Op != scalar.Load {
-				continue
-			}
-			over := wide(f.k, e.Over)
-			good = good && f.last < 0 && len(over) == 1
-			f.last, f.weights = i, a.Ref
-			if len(over) == 1 {
-				f.line = over[0]
-			}
-		}
-	}
-	return good && f.stored >= 0 && f.last >= 0
+// products is a sum of products in a statement; of a local value and an operand, left is the local value.
+type products struct {
+	at          int
+	sum         *scalar.Expr
+	left, right *scalar.Expr
 }
 
-// sumsOf lists the sums of products in a value.
-func sumsOf(e *scalar.Expr) []*scalar.Expr {
-	var out []*scalar.Expr
-	e.Walk(func(e *scalar.Expr) bool {
-		if e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul {
-			out = append(out, e)
+// findSums lists the sums of products.
+func (f *stageFinder) findSums() {
+	for i, s := range f.k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul {
+				p := products{i, e, e.Args[0].Args[0], e.Args[0].Args[1]}
+				if p.left.Op == scalar.Load {
+					p.left, p.right = p.right, p.left
+				}
+				f.sums = append(f.sums, p)
+			}
+			return true
+		})
+	}
+}
+
+// findLast finds the one stored statement, and the sum of products of a local value and an operand.
+func (f *stageFinder) findLast() bool {
+	f.stored, f.last = -1, -1
+	for i, s := range f.k.Statements {
+		if s.Store >= 0 && f.stored >= 0 {
+			return false
 		}
-		return true
-	})
-	return out
+		if s.Store >= 0 {
+			f.stored = i
+		}
+	}
+	for _, p := range f.sums {
+		if p.left.Op != scalar.Local || p.right.Op != scalar.Load {
+			continue
+		}
+		over := wide(f.k, p.sum.Over)
+		if f.last >= 0 || len(over) != 1 {
+			return false
+		}
+		f.last, f.weights, f.line = p.at, p.left.Ref, over[0]
+	}
+	return f.stored >= 0 && f.last >= 0
 }
 
 // over gives the loops of a statement, those of one value aside.
@@ -157,17 +166,14 @@ func wide[N int | int64](k *schedule.Kernel, over []N) []int {
 // findFirst finds the sum of products of two operands that has a value for each place of a line.
 func (f *stageFinder) findFirst() bool {
 	f.scores = -1
-	for i := range f.k.Statements[:f.weights+1] {
-		for _, e := range sumsOf(f.k.Statements[i].Value) {
-			a, b := e.Args[0].Args[0], e.Args[0].Args[1]
-			if a.Op != scalar.Load || b.Op != scalar.Load || slices.Contains(e.Over, f.line) || !slices.Contains(f.over(i), f.line) {
-				continue
-			}
-			if f.scores >= 0 {
-				return false
-			}
-			f.scores = i
+	for _, p := range f.sums {
+		if p.at > f.weights || p.left.Op != scalar.Load || p.right.Op != scalar.Load || slices.Contains(p.sum.Over, f.line) || !slices.Contains(f.over(p.at), f.line) {
+			continue
 		}
+		if f.scores >= 0 {
+			return false
+		}
+		f.scores = p.at
 	}
 	return f.scores >= 0
 }
@@ -269,12 +275,10 @@ func (c *BackToBack) build(f *stageFinder, at int) bool {
 // rows gives the longest loop along which both products use the elements of their right operands again.
 func (f *stageFinder) rows(buffers map[ir.NodeID]*schedule.Buffer) int {
 	var rights []View
-	for _, i := range []int{f.scores, f.last} {
-		for _, e := range sumsOf(f.k.Statements[i].Value) {
-			for _, a := range e.Args[0].Args {
-				if a.Op == scalar.Load {
-					rights = append(rights, ViewOf(f.k, a.Ref, buffers))
-				}
+	for _, p := range f.sums {
+		for _, a := range []*scalar.Expr{p.left, p.right} {
+			if (p.at == f.scores || p.at == f.last) && a.Op == scalar.Load {
+				rights = append(rights, ViewOf(f.k, a.Ref, buffers))
 			}
 		}
 	}

@@ -148,7 +148,7 @@ func findComputed(c *Contraction, k *schedule.Kernel, free []int64) bool {
 
 // operands finds the products that are summed, and gives what is multiplied.
 func (c *Contraction) operands(k *schedule.Kernel) (left, right *scalar.Expr, ok bool) {
-	if !c.findProducts(k, nil) || !summable(c.Sum.Type) {
+	if !findProducts(c, k, nil) || !summable(c.Sum.Type) {
 		return nil, nil, false
 	}
 	return c.Sum.Args[0].Args[0], c.Sum.Args[0].Args[1], true
@@ -156,7 +156,7 @@ func (c *Contraction) operands(k *schedule.Kernel) (left, right *scalar.Expr, ok
 
 // findProducts looks for the one reduction of a kernel, a sum of products, aside from what one expression holds, and says whether every loop is one of
 // results or of the sum.
-func (c *Contraction) findProducts(k *schedule.Kernel, aside *scalar.Expr) bool {
+func findProducts(c *Contraction, k *schedule.Kernel, aside *scalar.Expr) bool {
 	wide := len(k.Loops)
 	for _, l := range k.Loops {
 		if l.Extent() == 1 {

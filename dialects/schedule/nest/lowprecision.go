@@ -24,7 +24,7 @@ type LowPrecision struct {
 func FindLowPrecision(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*LowPrecision, bool) {
 	c := &Contraction{}
 	n := &LowPrecision{C: c, Seldom: SeldomOf(k)}
-	if !c.findProducts(k, n.Seldom.side()) {
+	if !findProducts(c, k, n.Seldom.side()) {
 		return nil, false
 	}
 	a, b := c.Sum.Args[0].Args[0], c.Sum.Args[0].Args[1]

@@ -71,7 +71,7 @@ func (n *LowPrecision) copied(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	} else if !Inside(k, buffers, x.ref) {
 		return false
 	}
-	return n.C.copies(k, buffers, free, x.ref, live, y.ref) && n.unpackedRoles(k, free, x.ref, y.ref)
+	return copies(n.C, k, buffers, free, x.ref, live, y.ref) && n.unpackedRoles(k, free, x.ref, y.ref)
 }
 
 // transposed recognises what copied does if the results are neighbours along the rows: turning the sums costs less than copying what the

@@ -133,14 +133,14 @@ func (c *Contraction) factorsLike(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 	case w.Window != nil:
 		c.Window = w.Window
 		return c.roles(k, free, a.ref, b.ref) && c.Right == w.Right && c.guardable(k)
-	case w.Padded != nil && !c.copies(k, buffers, free, w.Left, w.Padded.Live, w.Right):
+	case w.Padded != nil && !copies(c, k, buffers, free, w.Left, w.Padded.Live, w.Right):
 		return false
 	}
 	return c.roles(k, free, a.ref, b.ref) && c.Left == w.Left
 }
 
 // copies puts the view of a copy of an operand in the place of the operand's, if there can be one.
-func (c *Contraction) copies(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, operand int, live zspace.Range, other int) bool {
+func copies(c *Contraction, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, operand int, live zspace.Range, other int) bool {
 	p, v, ok := copyOf(k, buffers, operand, live, free, c.Views[other])
 	if ok {
 		c.Padded, c.Views = p, slices.Clone(c.Views)
@@ -150,22 +150,22 @@ func (c *Contraction) copies(k *schedule.Kernel, buffers map[ir.NodeID]*schedule
 }
 
 // copiable says whether an image may be copied: it is of floats, and only the sum reads it.
-func (c *Contraction) copiable(k *schedule.Kernel, image, filter int) bool {
+func copiable(c *Contraction, k *schedule.Kernel, image, filter int) bool {
 	return image != filter && !c.Sum.Type.IsInt() && used(k, image, nil) == 1
 }
 
 // pad makes a copy with zeros around of the factor that is under a guard, if the rows follow it.
 func (c *Contraction) pad(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, factor *scalar.Expr, other int) bool {
 	operand, live, ok := paddedOperand(k, buffers, factor)
-	return ok && c.copiable(k, operand, other) && c.copies(k, buffers, free, operand, live, other) && c.roles(k, free, operand, other) && c.Left == operand
+	return ok && copiable(c, k, operand, other) && copies(c, k, buffers, free, operand, live, other) && c.roles(k, free, operand, other) && c.Left == operand
 }
 
 // copyImage makes a copy with channels innermost of the image that constant filters move over, where its own layout would make more dimensions of
 // the reduction.
 func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64) bool {
 	image, t := c.Left, *c
-	if !Prepackable(buffers[k.Operands[c.Right].Buffer]) || !c.copiable(k, image, c.Right) || len(c.windows(k, free, image)) == 0 ||
-		!t.copies(k, buffers, free, image, reached(k, buffers, image), c.Right) {
+	if !Prepackable(buffers[k.Operands[c.Right].Buffer]) || !copiable(c, k, image, c.Right) || len(c.windows(k, free, image)) == 0 ||
+		!copies(&t, k, buffers, free, image, reached(k, buffers, image), c.Right) {
 		return false
 	}
 	loops := c.summed(k, free)
@@ -181,7 +181,7 @@ func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*sched
 func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, image int, live zspace.Range, filter int) bool {
 	t := *c
 	store, ok := t.stored(k)
-	if !ok || !c.copiable(k, image, filter) || !Prepackable(buffers[k.Operands[filter].Buffer]) || !t.copies(k, buffers, free, image, live, filter) {
+	if !ok || !copiable(c, k, image, filter) || !Prepackable(buffers[k.Operands[filter].Buffer]) || !copies(&t, k, buffers, free, image, live, filter) {
 		return false
 	}
 	t.Left, t.Right, t.Transposed = image, filter, true

@@ -61,7 +61,7 @@ func (w *Winograd) Images() int {
 // FindWinograd recognises a convolution that may be carried out like this. Its Size is not set.
 func FindWinograd(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Winograd, bool) {
 	c := &Contraction{}
-	if !c.findProducts(k, nil) || c.Sum.Type != scalar.Float32 {
+	if !findProducts(c, k, nil) || c.Sum.Type != scalar.Float32 {
 		return nil, false
 	}
 	w := &Winograd{Sum: c.Sum, Views: Views(k, buffers)}

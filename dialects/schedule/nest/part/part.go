@@ -104,20 +104,10 @@ func (s *Part) workspaceOperand(statement int, id ir.NodeID, mode schedule.Mode,
 
 // leaveLoops gives the loops that no statement of the stage runs along one value.
 func (s *Part) leaveLoops() {
-	used := make([]bool, len(s.made.Loops))
-	for _, x := range s.made.Statements {
-		for _, l := range x.Over {
-			used[l] = true
-		}
-		x.Value.Walk(func(e *scalar.Expr) bool {
-			for _, l := range e.Over {
-				used[l] = true
-			}
-			return true
-		})
-	}
-	for l := range used {
-		if !used[l] {
+	for l := range s.made.Loops {
+		if !slices.ContainsFunc(s.made.Statements, func(x schedule.Statement) bool {
+			return slices.Contains(x.Over, int64(l)) || x.Value.Any(func(e *scalar.Expr) bool { return slices.Contains(e.Over, l) })
+		}) {
 			s.made.Loops[l].End, s.made.Loops[l].Of = s.made.Loops[l].Start+1, nil
 		}
 	}
