@@ -16,9 +16,10 @@ const (
 	fewPieces     = 8        // that do if more would have to share columns in panels
 	productWork   = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
 	foldBlock     = 512      // about how many run at once if there are more
-	streamRows    = 16       // rows of a right operand that are read side by side when it is read in order,
+	streamRows    = 16       // rows of a right operand that are read side by side when it is read in order and comes from memory,
 	streamCols    = 1024     // and columns,
 	streamBytes   = 32 << 20 // of one that several rows read, above which no cache holds it
+	nearBytes     = 20 << 20 // of a program's buffers, up to which caches have what was touched in the run before
 	transposeRows = 32       // that columns are transposed for panel by panel
 )
 
@@ -164,6 +165,7 @@ type productPlan struct {
 	tile          RegisterTile
 	rows, cols    int64 // of a piece
 	fold          int64 // values of the innermost reduction dimension that run at once
+	streamed      int64 // rows of the right operand that are read side by side where it is read in order, else 0
 	block         int64 // products in a partial sum
 	length, batch int64 // extents of reduction and batch
 	Packing
@@ -216,6 +218,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) p
 		p.fold = c.Reduction[n-1].Extent
 	}
 	if len(c.Reduction) == 1 && !c.Transposed {
+		p.streamed = p.streams(c, size, t.program)
 		p.cutFold(c, size)
 	}
 	if p.Left == PerMacroTile {
@@ -228,7 +231,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) p
 	p.rows = even(c.Row.Extent, t.L2/2/(max(1, p.length/c.InnerReduction()*p.fold)*size), p.tile.Rows)
 	least := width
 	switch {
-	case p.fold == streamRows:
+	case p.streamed > 0:
 		least = roundUp(max(1, min(streamCols, c.Col.Extent/rowShares)), width)
 	case near:
 		least = p.cols
@@ -290,17 +293,27 @@ func transposedPanels(c *nest.Contraction) int64 {
 	return max(1, min(busySums/max(1, c.Row.Extent), firstCache/2/(PanelBytes*max(1, c.InnerReduction()))))
 }
 
-// streams says whether a right operand is read in order: by one row, which is all that is done with it, or by few rows if no cache holds it. Where caches do, few of its columns are
-// read at once, many rows of them: that takes less than taking up sums again every few rows (docs/performance.md).
-func (p *productPlan) streams(c *nest.Contraction, size int64) bool {
-	return c.Row.Extent == 1 || c.Row.Extent <= 2*p.tile.Rows && nest.SaturatingProduct(p.length, c.Col.Extent, size) > streamBytes
+// streams gives how many rows of a right operand are read side by side where it is read in order, 0 where it is not: of few rows if no cache holds it, and of one row, which does nothing
+// else with it. Where caches hold it, of one row a partial sum of them, and of few rows few columns, many rows of them: that takes less than taking up sums again every few rows
+// (docs/performance.md). A program's buffers have so many bytes.
+func (p *productPlan) streams(c *nest.Contraction, size, program int64) int64 {
+	bytes := nest.SaturatingProduct(p.length, c.Col.Extent, size)
+	switch {
+	case p.Right != Unpacked || c.Col.Step(c.Views[c.Right]) != 1 || p.length <= 2*streamRows:
+		return 0
+	case c.Row.Extent == 1 && max(bytes, program) <= nearBytes:
+		return min(SumBlock, p.length)
+	case c.Row.Extent == 1, c.Row.Extent <= 2*p.tile.Rows && bytes > streamBytes:
+		return streamRows
+	}
+	return 0
 }
 
-// cutFold cuts a long reduction. Of an unpacked right operand that is read in order some rows are read at once.
+// cutFold cuts a long reduction. Of a right operand that is read in order some rows are read at once.
 func (p *productPlan) cutFold(c *nest.Contraction, size int64) {
 	switch {
-	case p.Right == Unpacked && p.streams(c, size) && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
-		p.fold = streamRows
+	case p.streamed > 0:
+		p.fold = p.streamed
 	case p.Left == PerMacroTile:
 		if p.length > pieceFold {
 			p.fold = run(p.length, pieceFold)

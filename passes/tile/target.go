@@ -10,6 +10,8 @@ type Target struct {
 	Vector    int64 // bytes of a vector register
 	Registers int64 // vector registers
 	L2        int64 // bytes of the second cache of one core
+
+	program int64 // bytes of the buffers of the program whose kernel is looked at
 }
 
 // Near says whether some bytes stay in the second cache whatever goes by.

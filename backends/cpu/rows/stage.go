@@ -54,8 +54,9 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 	if part := usualPart(r); part > 0 {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleK, Sizes: []int64{part}})
 	}
+	far := nest.OperandBytes(k, buffers) >= streamBytes
 	for i, o := range k.Operands {
-		if canStream(r, i) && buffers[o.Buffer].Bytes >= streamBytes {
+		if far && canStream(r, i) {
 			s.Stream = append(s.Stream, o.Name)
 		}
 	}

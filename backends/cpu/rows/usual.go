@@ -10,7 +10,7 @@ import (
 
 // What pays.
 const (
-	streamBytes        = 32 << 20 // of results, from which they go past the caches: nothing of them would be left there for whoever reads them
+	streamBytes        = 32 << 20 // that a kernel reads and writes, from which results go past the caches: nothing of them would be left there for whoever reads them
 	partialNanoseconds = 50000    // that a kernel takes on one thread, from which its reduction is split
 	fewTasks           = 16       // from so many on, there are tasks enough for threads
 	partialBlocks      = 32       // that there are at least, where the tree has as many
