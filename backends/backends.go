@@ -34,6 +34,8 @@ type Backend struct {
 	Common func(ctx context.Context, j *Job) ([]Shared, error)
 	// Memory says what a program has in memory at most on so many threads, part by part: they add up to what it states. Nil if it states nothing.
 	Memory func(ctx context.Context, j *Job, threads int64) ([]MemoryTerm, error)
+	// Lab finds what kernels are measured with on this machine; nil where none are.
+	Lab func(ctx context.Context, r LabRequest) (Lab, error)
 }
 
 // MemoryTerm is a part of what a program has in memory at most, and what it is in words.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +40,7 @@ func Backend() backends.Backend {
 	each := []pipeline.Option{cpuOption, ccOption}
 	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
-		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0], Common: common, Memory: memoryOf,
+		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0], Common: common, Memory: memoryOf, Lab: t.lab,
 		Processors: &backends.Processors{Options: each, Targets: t.targets},
 		Outputs: []backends.Output{
 			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Files: true, Ready: t.ready,
@@ -157,6 +158,27 @@ func (t *tools) targets(ctx context.Context, v pipeline.OptionValues) ([]string,
 		}
 	}
 	return names, err
+}
+
+// lab finds out about the processor that programs are for. They have to be for one.
+func (t *tools) lab(ctx context.Context, r backends.LabRequest) (backends.Lab, error) {
+	cc, err := t.find(ctx, r.Values)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lab{Compiler: cc, CPU: r.Values.Text(cpuOption.Name), Threads: r.Threads, Dir: r.Dir}
+	if l.Threads == 0 {
+		l.Threads = runtime.NumCPU()
+	}
+	targets, err := cc.Targets(ctx, l.CPU)
+	if err != nil {
+		return nil, err
+	}
+	if len(targets) != 1 {
+		return nil, diag.Usage("what is measured is for one processor: expected --cpu=native, or the name of one that this machine can run")
+	}
+	l.Target = targets[0]
+	return l, nil
 }
 
 // writtenFor gives what C in one file is for: what kernels are decided for if nothing names a processor or a compiler.

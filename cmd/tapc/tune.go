@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/tune"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -35,6 +35,6 @@ func tuneCommand(a *app) *cobra.Command {
 
 // tunedProgram is what the flags have kernels tuned for.
 func (f *compileFlags) tunedProgram() tune.Program {
-	return tune.Program{Host: f.target == schedule.Host.String(), CC: f.options.Value("cc"), CPU: f.options.Value("cpu"),
+	return tune.Program{Backend: func() (*backends.Backend, error) { return f.app.backend(f) }, Values: f.options.Processor,
 		Warn: func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
 }

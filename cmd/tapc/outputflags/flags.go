@@ -73,6 +73,21 @@ func (f *Flags) Values(backend string, o *backends.Output, own []pipeline.Settin
 	return values, err
 }
 
+// Processor gives the values of the flags that name processors of a back end.
+func (f *Flags) Processor(b *backends.Backend) (pipeline.OptionValues, error) {
+	var options []pipeline.Option
+	if b.Processors != nil {
+		options = b.Processors.Options
+	}
+	var given []pipeline.Setting
+	for _, x := range f.list {
+		if *x.value != x.Default && has(options, x.Name) {
+			given = append(given, pipeline.Setting{Name: x.Name, Value: *x.value})
+		}
+	}
+	return pipeline.Settle(b.Name, options, given)
+}
+
 // settings are those of flags that were given, which have to be among some options.
 func (f *Flags) settings(options []pipeline.Option, use string) ([]pipeline.Setting, error) {
 	var out []pipeline.Setting

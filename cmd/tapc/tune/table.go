@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tensortapestry.org/tapc/backends/cpu/tune"
+	"tensortapestry.org/tapc/backends/tune"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 )
 
@@ -47,14 +47,14 @@ func nameOf(r *tune.Result) string {
 	return r.Kernel.Name
 }
 
-func (t *table) begin(list []*tune.Result, threads int) {
+func (t *table) begin(list []*tune.Result, on string) {
 	t.list, t.width = list, len("kernel")
 	kernels := 0
 	for _, r := range list {
 		t.width = max(t.width, len([]rune(nameOf(r))))
 		kernels += len(r.Nodes)
 	}
-	t.printf("%d kernels, %d different, on %d thread%s\n", kernels, len(list), threads, plural(threads))
+	t.printf("%d kernels, %d different, on %s\n", kernels, len(list), on)
 	t.printf("%-*s  times     races  gain\n", t.width, "kernel")
 	if m, ok := t.log.(*progress.Meter); ok {
 		names := make([]string, len(list))

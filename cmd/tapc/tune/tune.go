@@ -1,5 +1,5 @@
-// Package tune is the command `tapc tune`, and what --tuned does: it finds the compiler and the cache, tunes the kernels of a schedule, and says what came of it.
-// What is measured and how is decided in backends/cpu/tune. Read next: that.
+// Package tune is the command `tapc tune`, and what --tuned does: it finds what a back end measures with and the cache, tunes the kernels of a schedule, and says what
+// came of it. What is measured is decided in backends/tune, and how by labs of back ends. Read next: those.
 package tune
 
 import (
@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"tensortapestry.org/tapc/backends/cpu/toolchain"
-	"tensortapestry.org/tapc/backends/cpu/tune"
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/backends/tune"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -69,10 +69,10 @@ func (f *Flags) Check(tuned string) error {
 // mostThreads bounds what flags ask for.
 const mostThreads = 4096
 
-// readThreads reads the value of --tuned.
+// readThreads reads the value of --tuned; 0 is all cores.
 func readThreads(text string) (int, error) {
 	if text == All {
-		return runtime.NumCPU(), nil
+		return 0, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > mostThreads {
@@ -87,44 +87,50 @@ func CheckThreads(text string) error {
 	return err
 }
 
-// Program is what kernels are tuned for: the values of --cc and --cpu, and threads.
+// Program is what kernels are tuned for.
 type Program struct {
-	Host    bool // kernels are for what programs are started on
-	CC, CPU string
-	Threads int
+	Backend func() (*backends.Backend, error)
+	Values  func(*backends.Backend) (pipeline.OptionValues, error) // of the options of its processors
 	Warn    func(diag.Diagnostic)
 }
 
-// bench finds the compiler.
-func (p *Program) bench(ctx context.Context) (*tune.Bench, error) {
-	find := func() (*toolchain.Compiler, error) { return toolchain.FindCompiler(ctx) }
-	if p.CC != "" {
-		find = func() (*toolchain.Compiler, error) { return toolchain.NamedCompiler(ctx, p.CC) }
-	}
-	cc, err := find()
-	if err != nil {
-		return nil, err
-	}
-	b, err := tune.NewBench(ctx, cc, p.CPU, p.Threads)
-	if errors.Is(err, tune.ErrSeveral) {
-		return nil, diag.Usage("%v", err)
+// measured gives the back end, which measures kernels.
+func (p *Program) measured() (*backends.Backend, error) {
+	b, err := p.Backend()
+	if err == nil && b.Lab == nil {
+		err = diag.Usage("the back end %s does not measure kernels, as tune and --tuned need: expected another --target or --backend", b.Name)
 	}
 	return b, err
 }
 
+// lab finds what the back end measures with.
+func (p *Program) lab(ctx context.Context, b *backends.Backend, threads int, dir string) (backends.Lab, error) {
+	values, err := p.Values(b)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.Lab(ctx, backends.LabRequest{Values: values, Threads: threads, Dir: dir})
+	return l, failed(err)
+}
+
 // Use gives the kernels of a graph what was found for them, and says what that changes; threads is the value of --tuned, "" for nothing. Kernels that nothing was
 // found for keep their defaults.
-func Use(ctx context.Context, g *ir.Graph, threads string, p Program, say io.Writer) (err error) {
+func Use(ctx context.Context, g *ir.Graph, threads string, p Program, say io.Writer) error {
 	switch {
 	case threads == "":
 		return nil
-	case !p.Host || pipeline.StageOf(g) != pipeline.ScheduledKernels:
-		return diag.Usage("--tuned goes with schedules for --target=cpu, and what is made of them")
+	case pipeline.StageOf(g) != pipeline.ScheduledKernels:
+		return diag.Usage("--tuned goes with schedules, and what is made of them")
 	}
-	if p.Threads, err = readThreads(threads); err != nil {
+	n, err := readThreads(threads)
+	if err != nil {
 		return err
 	}
-	b, err := p.bench(ctx)
+	b, err := p.measured()
+	if err != nil {
+		return err
+	}
+	l, err := p.lab(ctx, b, n, "")
 	if err != nil {
 		return err
 	}
@@ -134,7 +140,7 @@ func Use(ctx context.Context, g *ir.Graph, threads string, p Program, say io.Wri
 		return err
 	}
 	defer cache.Close()
-	list, err := b.Kernels(g, tune.Settings{Store: cache, Warn: p.Warn})
+	list, err := tune.Kernels(g, tune.Settings{Store: cache, Warn: p.Warn, Lab: l})
 	if err != nil {
 		return failed(err)
 	}
@@ -144,13 +150,19 @@ func Use(ctx context.Context, g *ir.Graph, threads string, p Program, say io.Wri
 
 // Run tunes the kernels of a graph.
 func Run(ctx context.Context, g *ir.Graph, p Program, f Flags, out, log io.Writer) error {
-	if !tune.Has(g) {
-		return diag.Usage("tune measures kernels of a CPU, and the schedule has none: expected --target=cpu")
+	b, err := p.measured()
+	if err != nil {
+		return err
 	}
-	if p.Threads = f.Threads; p.Threads == 0 {
-		p.Threads = runtime.NumCPU()
+	if !has(g, b) {
+		return diag.Usage("the schedule has no kernels for the back end %s: expected --target of the device that they are for", b.Name)
 	}
-	b, err := p.bench(ctx)
+	dir, err := os.MkdirTemp("", "tapc-tune-")
+	if err != nil {
+		return diag.Fault("%w", err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := p.lab(ctx, b, f.Threads, dir)
 	if err != nil {
 		return err
 	}
@@ -162,27 +174,33 @@ func Run(ctx context.Context, g *ir.Graph, p Program, f Flags, out, log io.Write
 	if err := wait(ctx, cache, log); err != nil {
 		return err
 	}
-	if b.Dir, err = os.MkdirTemp("", "tapc-tune-"); err != nil {
-		return diag.Fault("%w", err)
-	}
-	defer os.RemoveAll(b.Dir)
 	t := &table{out: out, log: log}
-	s := tune.Settings{Store: cache, Warn: p.Warn, Budget: f.Budget, All: f.All, Done: t.row,
+	s := tune.Settings{Store: cache, Warn: p.Warn, Budget: f.Budget, All: f.All, Lab: l, Done: t.row,
 		Trial: func(r *tune.Result, x tune.Trial) {
 			if f.Verbose {
 				fmt.Fprintf(log, "%s: %s\n", r.Kernel.Name, trial(x))
 			}
 		}}
-	list, err := b.Kernels(g, s)
+	list, err := tune.Kernels(g, s)
 	if err != nil {
 		return failed(err)
 	}
-	t.begin(list, p.Threads)
+	t.begin(list, l.On())
 	begun := time.Now()
-	if err := b.Run(ctx, list, s); err != nil {
+	if err := tune.Run(ctx, list, s); err != nil {
 		return failed(err)
 	}
 	return t.end(time.Since(begun))
+}
+
+// has says whether a graph has kernels for devices of a back end.
+func has(g *ir.Graph, b *backends.Backend) bool {
+	for n := range g.Nodes() {
+		if k, ok := n.Body.(*schedule.Kernel); ok && b.Takes(g.Node(k.Device).Body.(*schedule.Device).Type) {
+			return true
+		}
+	}
+	return false
 }
 
 // wait waits until no other run measures: both would be disturbed, and each would write over what the other keeps.
@@ -207,7 +225,7 @@ func wait(ctx context.Context, cache *filecache.Cache, log io.Writer) error {
 
 // failed gives an error of measuring its status.
 func failed(err error) error {
-	if errors.Is(err, tune.ErrNoMeasure) {
+	if errors.Is(err, backends.ErrNoMeasure) {
 		return diag.Fault("%w", err)
 	}
 	return err

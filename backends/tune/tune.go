@@ -1,8 +1,9 @@
 // Package tune finds configs of the kernels of a schedule by measuring: for each kernel, by itself, it builds programs by what the back end offers and by what is
 // beside the choice so far, races them against it, and keeps what is surely faster than the default in a cache, from which builds take it.
 //
-// Times decide here and nowhere else, so no test may depend on what it finds: Lab is what measures, and tests have one of their own. Sums are taken in the same
-// order by all that is chosen, unless another is allowed: programs whose values differ in a bit are refused. Read next: search.go, race.go, neighbours.go.
+// Times decide here and nowhere else, so no test may depend on what it finds: a lab of a back end (backends.Lab) is what measures, and tests have one of their own.
+// Sums are taken in the same order by all that is chosen, unless another is allowed: programs whose values differ in a bit are refused. The package knows no back
+// end. Read next: search.go, race.go, neighbours.go; backends/cpu/lab.go and backends/cuda/lab.go are labs.
 package tune
 
 import (
@@ -12,7 +13,9 @@ import (
 	"slices"
 	"time"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -47,21 +50,22 @@ type Settings struct {
 	All    bool          // measure also what the model thinks is hopeless
 	Trial  func(*Result, Trial)
 	Done   func(*Result)
-	Lab    Lab              // what measures; nil is the bench
+	Lab    backends.Lab     // what measures
 	Now    func() time.Time // nil is the clock
 }
 
 // Kernels finds the kernels of a graph that are for a processor, equal ones once, with what the cache has of them. Those that the model thinks take longest
 // together come first.
-func (b *Bench) Kernels(g *ir.Graph, s Settings) ([]*Result, error) {
+func Kernels(g *ir.Graph, s Settings) ([]*Result, error) {
+	device, _ := s.Lab.Chooser().Target()
 	var out []*Result
 	known := map[string]*Result{}
 	for n := range g.Nodes() {
 		body, ok := n.Body.(*schedule.Kernel)
-		if !ok || g.Node(body.Device).Body.(*schedule.Device).Type != schedule.CPU {
+		if !ok || g.Node(body.Device).Body.(*schedule.Device).Type != device {
 			continue
 		}
-		r, text, err := b.kernel(g, n)
+		r, text, err := s.kernel(g, n)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +75,7 @@ func (b *Bench) Kernels(g *ir.Graph, s Settings) ([]*Result, error) {
 		}
 		r.all = s.All
 		if known[text] = r; r.Reason == "" {
-			err = b.recall(r, s)
+			err = s.recall(r)
 		}
 		if err != nil {
 			return nil, err
@@ -86,11 +90,11 @@ func (b *Bench) Kernels(g *ir.Graph, s Settings) ([]*Result, error) {
 func (r *Result) total() float64 { return r.price * float64(len(r.Nodes)) }
 
 // kernel takes a kernel out of a graph, and gives its text, "" if it cannot be tuned.
-func (b *Bench) kernel(g *ir.Graph, n *ir.Node) (*Result, string, error) {
+func (s Settings) kernel(g *ir.Graph, n *ir.Node) (*Result, string, error) {
 	body := n.Body.(*schedule.Kernel)
 	r := &Result{Nodes: []ir.NodeID{n.ID}, Kernel: &Kernel{Name: body.Name}}
-	if body.For(b.Target.Target.Name()) == nil {
-		r.Reason = "the schedule has no config of it for " + b.Target.Target.Name()
+	if _, target := s.Lab.Chooser().Target(); body.For(target) == nil {
+		r.Reason = "the schedule has no config of it for " + target
 		return r, "", nil
 	}
 	k, err := Isolate(g, n.ID)
@@ -99,47 +103,65 @@ func (b *Bench) kernel(g *ir.Graph, n *ir.Node) (*Result, string, error) {
 		return r, "", nil
 	}
 	r.Kernel = k
-	text, err := k.Text(b.byDefault(k))
+	text, err := k.Text(s.byDefault(k))
 	return r, text, err
 }
 
 // byDefault gives the config that a kernel has in the schedule.
-func (b *Bench) byDefault(k *Kernel) *schedule.Config { return k.Body().For(b.Target.Target.Name()) }
+func (s Settings) byDefault(k *Kernel) *schedule.Config {
+	_, target := s.Lab.Chooser().Target()
+	return k.Body().For(target)
+}
 
 // recall looks for a kernel in the cache.
-func (b *Bench) recall(r *Result, s Settings) (err error) {
-	def := b.byDefault(r.Kernel)
-	if r.key, err = b.key(r.Kernel, def); err != nil {
+func (s Settings) recall(r *Result) (err error) {
+	def := s.byDefault(r.Kernel)
+	if r.key, err = key(s.Lab, r.Kernel, def); err != nil {
 		return err
 	}
-	if r.price, err = b.price(r.Kernel, def); err != nil {
+	if r.price, err = price(s.Lab.Chooser(), r.Kernel, def); err != nil {
 		return err
 	}
-	if r.Entry = look(s.Store, r.key, s.Warn); r.Entry == nil || b.stale(r) {
+	if r.Entry = look(s.Store, r.key, s.Warn); r.Entry == nil || r.stale(s.Lab) {
 		r.Entry = &Entry{Format: Format, Kernel: r.Kernel.Name, Key: r.key, defaultConfig: def, chosen: def}
 	}
 	return nil
 }
 
+// key is what figures of a kernel hold for: what its lab says, the code by its default, which changes with the back end's templates, and the kernel as text, with the
+// layouts of its buffers and what it may do to numbers.
+func key(lab backends.Lab, k *Kernel, def *schedule.Config) ([]string, error) {
+	holds, err := lab.Holds()
+	if err != nil {
+		return nil, err
+	}
+	text, err := k.Text(def)
+	if err != nil {
+		return nil, err
+	}
+	code, err := lab.Code(k.With(def))
+	return append(holds, "code "+code, "kernel "+digest(text)), err
+}
+
 // stale says whether what an entry chose is no longer written as it was measured, or cannot be.
-func (b *Bench) stale(r *Result) bool {
+func (r *Result) stale(lab backends.Lab) bool {
 	if r.Entry.Code == "" {
 		return false
 	}
-	if _, err := b.Chooser().Check(r.Kernel.Analysis(), r.Entry.chosen); err != nil {
+	if _, err := lab.Chooser().Check(r.Kernel.Analysis(), r.Entry.chosen); err != nil {
 		return true
 	}
-	code, err := b.Code(r.Kernel, r.Entry.chosen)
+	code, err := lab.Code(r.Kernel.With(r.Entry.chosen))
 	return err != nil || code != r.Entry.Code
 }
 
 // price is what the model thinks that a kernel takes by its default.
-func (b *Bench) price(k *Kernel, def *schedule.Config) (float64, error) {
-	a, chooser, least := k.Analysis(), b.Chooser(), 0.0
+func price(chooser tile.Chooser, k *Kernel, def *schedule.Config) (float64, error) {
+	a, least := k.Analysis(), 0.0
 	list := chooser.Candidates(a)
 	for i := range list {
 		c := &list[i]
-		if c.Config == nil || chooser.State(a, c.Config) != nil {
+		if c.Config == nil || state(chooser, a, c.Config) != nil {
 			continue
 		}
 		e, err := chooser.Price(a, c)
@@ -154,12 +176,15 @@ func (b *Bench) price(k *Kernel, def *schedule.Config) (float64, error) {
 	return least, nil
 }
 
+// state writes into a config what workspaces the kernel needs by it, or says why it cannot be carried out.
+func state(chooser tile.Chooser, a *nest.Analysis, c *schedule.Config) (err error) {
+	c.Workspaces, err = chooser.Check(a, c)
+	return err
+}
+
 // Run tunes kernels, one after the other. Each may take its part of the budget that is left, as the model's prices are. What was found is in the cache after each
 // race, so that nothing is lost when a run is interrupted.
-func (b *Bench) Run(ctx context.Context, list []*Result, s Settings) error {
-	if s.Lab == nil {
-		s.Lab = b
-	}
+func Run(ctx context.Context, list []*Result, s Settings) error {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
@@ -177,7 +202,7 @@ func (b *Bench) Run(ctx context.Context, list []*Result, s Settings) error {
 			r.forget(s.Lab)
 		}
 		if r.Reason == "" && !r.Complete() {
-			if err := b.tune(ctx, r, s, until); err != nil {
+			if err := s.tune(ctx, r, until); err != nil {
 				return err
 			}
 		}
@@ -187,14 +212,14 @@ func (b *Bench) Run(ctx context.Context, list []*Result, s Settings) error {
 }
 
 // forget leaves out trials of C that is written otherwise now: they are to be measured again.
-func (r *Result) forget(lab Lab) {
+func (r *Result) forget(lab backends.Lab) {
 	had := len(r.Entry.Trials)
 	r.Entry.Trials = slices.DeleteFunc(r.Entry.Trials, func(t Trial) bool {
 		c, err := readConfig(t.Config)
 		if err != nil {
 			return true
 		}
-		code, _ := lab.Code(r.Kernel, c) // "" where there is none
+		code, _ := lab.Code(r.Kernel.With(c)) // "" where there is none
 		return code != t.Code
 	})
 	if len(r.Entry.Trials) < had {
@@ -203,33 +228,32 @@ func (r *Result) forget(lab Lab) {
 }
 
 // tune tunes a kernel until some time.
-func (b *Bench) tune(ctx context.Context, r *Result, s Settings, until time.Time) error {
-	x := &search{kernel: r.Kernel, chooser: tile.Chooser(b.Chooser()), lab: s.Lab, all: s.All, entry: r.Entry,
-		reassociated: r.Kernel.allows(permission.Reassociate),
-		stop:         func() bool { return s.Budget > 0 && !s.Now().Before(until) }}
+func (s Settings) tune(ctx context.Context, r *Result, until time.Time) error {
+	x := &search{kernel: r.Kernel, chooser: s.Lab.Chooser(), lab: s.Lab, all: s.All, entry: r.Entry, allow: r.Kernel.allow(),
+		stop: func() bool { return s.Budget > 0 && !s.Now().Before(until) }}
 	x.tried = func(t Trial) error {
 		r.Measured++
 		s.Trial(r, t)
-		return b.keep(r, s.Store)
+		return s.keep(r)
 	}
 	err := x.run(ctx)
 	if err == nil && (r.Measured > 0 || r.Complete()) {
-		err = b.keep(r, s.Store)
+		err = s.keep(r)
 	}
 	return err
 }
 
-// allows says whether the device of a kernel has a permission.
-func (k *Kernel) allows(p permission.Set) bool {
-	return k.Graph.Node(k.Body().Device).Body.(*schedule.Device).Allow.Has(p)
+// allow gives the permissions of a kernel's device.
+func (k *Kernel) allow() permission.Set {
+	return k.Graph.Node(k.Body().Device).Body.(*schedule.Device).Allow
 }
 
 // keep writes an entry.
-func (b *Bench) keep(r *Result, s Store) error {
+func (s Settings) keep(r *Result) error {
 	e := r.Entry
 	if e.Code == "" || e.Chosen != textOf(e.chosen) {
 		var err error
-		if e.Code, err = b.Code(r.Kernel, e.chosen); err != nil {
+		if e.Code, err = s.Lab.Code(r.Kernel.With(e.chosen)); err != nil {
 			return err
 		}
 	}
@@ -237,8 +261,8 @@ func (b *Bench) keep(r *Result, s Store) error {
 	if err != nil {
 		return fmt.Errorf("the entry of %s: %w", r.Kernel.Name, err)
 	}
-	if err := s.Put(keyOf(r.key), text); err != nil {
-		return fmt.Errorf("%w, as it cannot be kept: %w", ErrNoMeasure, err)
+	if err := s.Store.Put(keyOf(r.key), text); err != nil {
+		return fmt.Errorf("%w, as it cannot be kept: %w", backends.ErrNoMeasure, err)
 	}
 	return nil
 }
@@ -255,14 +279,4 @@ func Apply(g *ir.Graph, list []*Result) (changed int) {
 		}
 	}
 	return changed
-}
-
-// Has says whether a graph has kernels that can be tuned.
-func Has(g *ir.Graph) bool {
-	for n := range g.Nodes() {
-		if k, ok := n.Body.(*schedule.Kernel); ok && g.Node(k.Device).Body.(*schedule.Device).Type == schedule.CPU {
-			return true
-		}
-	}
-	return false
 }

@@ -21,10 +21,10 @@ const Format = 1
 type Entry struct {
 	Format   int      `json:"format"`
 	Kernel   string   `json:"kernel"`   // in words
-	Key      []string `json:"key"`      // what was found holds for: see Bench.key
+	Key      []string `json:"key"`      // what was found holds for: see the function key
 	Default  string   `json:"default"`  // config, as textOf writes it
 	Chosen   string   `json:"chosen"`   // the best that was found
-	Code     string   `json:"code"`     // digest of the C of the chosen one
+	Code     string   `json:"code"`     // digest of the code of the chosen one
 	Gain     Verdict  `json:"gain"`     // of the chosen one beside the default; empty if it is the default, or was not raced against it yet
 	Complete bool     `json:"complete"` // all that is to be measured was,
 	All      bool     `json:"all"`      // also of what the model thinks is hopeless
@@ -37,7 +37,7 @@ type Entry struct {
 type Trial struct {
 	Config string `json:"config"`
 	Says   string `json:"says"` // the config in words
-	Code   string `json:"code"` // digest of its C, "" if none can be written
+	Code   string `json:"code"` // digest of its code, "" if none can be written
 	Verdict
 }
 

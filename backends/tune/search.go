@@ -8,27 +8,12 @@ import (
 	"math"
 	"slices"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
 )
-
-// Lab builds the programs that are measured.
-type Lab interface {
-	// Code digests what is built of a kernel by a config, without building it.
-	Code(k *Kernel, c *schedule.Config) (string, error)
-	// Build makes the program of a kernel by a config.
-	Build(ctx context.Context, k *Kernel, c *schedule.Config) (Program, error)
-}
-
-// Program is one that a lab built.
-type Program interface {
-	Subject
-	// Agrees says why the values that the program computes are not those of another, for the same inputs: bit by bit, or as near as sums in another order come.
-	// The error wraps ErrValues, or says why they cannot be compared.
-	Agrees(ctx context.Context, other Program, reassociated bool) error
-	// Remove ends the use of the program.
-	Remove()
-}
 
 // reach is how many times the price of the default a candidate may have that is measured, unless all are.
 const reach = 2
@@ -40,15 +25,21 @@ type candidate struct {
 	text  string
 }
 
+// reference is the program whose values others must have.
+type reference struct {
+	backends.KernelProgram
+	values map[string]tensorfile.Tensor // nil until they are asked for
+}
+
 // search looks for the best config of one kernel.
 type search struct {
-	kernel       *Kernel
-	chooser      tile.Chooser
-	lab          Lab
-	all          bool // also what the model thinks is hopeless
-	reassociated bool // sums may be taken in another order
-	stop         func() bool
-	tried        func(Trial) error // keeps each
+	kernel  *Kernel
+	chooser tile.Chooser
+	lab     backends.Lab
+	all     bool           // also what the model thinks is hopeless
+	allow   permission.Set // of the kernel's device
+	stop    func() bool
+	tried   func(Trial) error // keeps each
 
 	queue   []candidate
 	known   map[string]bool
@@ -56,8 +47,8 @@ type search struct {
 	prices  map[string]float64         // by the shape of configs
 	shapes  map[schedule.Algorithm]int // how many the back end lists
 	entry   *Entry
-	first   Program // the default
-	present Program
+	first   *reference // the default
+	present backends.KernelProgram
 }
 
 // prepare fills the queue with what the back end offers and what is beside the default.
@@ -146,10 +137,11 @@ func (s *search) run(ctx context.Context) (err error) {
 	}
 	s.entry.Complete, s.entry.All = false, false
 	defer func() {
-		for _, p := range []Program{s.first, s.present} {
-			if p != nil {
-				p.Remove()
-			}
+		if s.first != nil {
+			s.first.Remove()
+		}
+		if s.present != nil {
+			s.present.Remove()
 		}
 	}()
 	for len(s.queue) > 0 && !s.stop() {
@@ -171,9 +163,11 @@ func (s *search) run(ctx context.Context) (err error) {
 // start builds the default and the present choice, once.
 func (s *search) start(ctx context.Context) (err error) {
 	if s.first == nil {
-		if s.first, err = s.build(ctx, s.entry.defaultConfig); err != nil {
+		p, err := s.build(ctx, s.entry.defaultConfig)
+		if err != nil {
 			return err
 		}
+		s.first = &reference{KernelProgram: p}
 	}
 	if s.present == nil {
 		s.present, err = s.build(ctx, s.entry.chosen)
@@ -182,17 +176,17 @@ func (s *search) start(ctx context.Context) (err error) {
 }
 
 // build builds what others are measured beside.
-func (s *search) build(ctx context.Context, c *schedule.Config) (Program, error) {
-	code, err := s.lab.Code(s.kernel, c)
+func (s *search) build(ctx context.Context, c *schedule.Config) (backends.KernelProgram, error) {
+	code, err := s.lab.Code(s.kernel.With(c))
 	if err != nil {
 		return nil, err
 	}
 	s.codes[code] = true
-	return s.lab.Build(ctx, s.kernel, c)
+	return s.lab.Build(ctx, s.kernel.With(c))
 }
 
 // errSame is why a config is refused that says the same as one before.
-var errSame = errors.New("it is the same C as that of another")
+var errSame = errors.New("it is the same code as that of another")
 
 // try builds a candidate and races it against the present choice.
 func (s *search) try(ctx context.Context, c candidate) error {
@@ -216,17 +210,17 @@ func (s *search) try(ctx context.Context, c candidate) error {
 }
 
 // measure races a config against the present choice, and writes down what its trial gave. One that cannot be built, or has other values, is refused.
-func (s *search) measure(ctx context.Context, c *schedule.Config, t *Trial) (p Program, err error) {
-	t.Code, err = s.lab.Code(s.kernel, c)
+func (s *search) measure(ctx context.Context, c *schedule.Config, t *Trial) (p backends.KernelProgram, err error) {
+	t.Code, err = s.lab.Code(s.kernel.With(c))
 	if err == nil && s.codes[t.Code] {
 		err = errSame
 	}
 	if err == nil {
 		s.codes[t.Code] = true
-		p, err = s.lab.Build(ctx, s.kernel, c)
+		p, err = s.lab.Build(ctx, s.kernel.With(c))
 	}
 	if err == nil {
-		err = p.Agrees(ctx, s.first, s.reassociated)
+		err = s.agrees(ctx, p)
 	}
 	if err != nil {
 		t.Verdict = Verdict{Outcome: Refused, Reason: err.Error()}
@@ -236,8 +230,19 @@ func (s *search) measure(ctx context.Context, c *schedule.Config, t *Trial) (p P
 	return p, err
 }
 
-// ErrValues is wrapped by errors of programs that compute other values.
-var ErrValues = errors.New("it has other values than the default")
+// agrees says why a program has not the values of the default.
+func (s *search) agrees(ctx context.Context, p backends.KernelProgram) (err error) {
+	if s.first.values == nil {
+		if s.first.values, err = s.first.Values(ctx); err != nil {
+			return fmt.Errorf("%w: %w", backends.ErrNoMeasure, err)
+		}
+	}
+	got, err := p.Values(ctx)
+	if err != nil {
+		return err
+	}
+	return backends.Agree(s.first.values, got, s.allow)
+}
 
 // fault gives the error of a candidate that is none of the candidate's: the run was ended, or the default, built and run again, fails as well, as on a full disk.
 func (s *search) fault(ctx context.Context, err error) error {
@@ -245,27 +250,24 @@ func (s *search) fault(ctx context.Context, err error) error {
 		return ended
 	}
 	switch {
-	case errors.Is(err, ErrNoMeasure):
+	case errors.Is(err, backends.ErrNoMeasure):
 		return err
-	case errors.Is(err, errSame), errors.Is(err, ErrValues):
+	case errors.Is(err, errSame), errors.Is(err, backends.ErrValues):
 		return nil
 	}
-	again, failed := s.lab.Build(ctx, s.kernel, s.entry.defaultConfig)
+	again, failed := s.lab.Build(ctx, s.kernel.With(s.entry.defaultConfig))
 	if failed == nil {
-		failed = again.Agrees(ctx, s.first, false)
+		failed = s.agrees(ctx, again)
 		again.Remove()
 	}
 	switch ended := context.Cause(ctx); {
 	case ended != nil:
 		return ended
 	case failed != nil:
-		return fmt.Errorf("%w: %w", ErrNoMeasure, failed)
+		return fmt.Errorf("%w: %w", backends.ErrNoMeasure, failed)
 	}
 	return nil
 }
-
-// ErrNoMeasure is wrapped by errors that have nothing to do with what is measured, after which nothing is.
-var ErrNoMeasure = errors.New("nothing can be measured")
 
 // confirm races the present choice, if it is another, once more against the default, as it was found by looking for the fastest. What is not sure to be faster is
 // given up.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/ir"
@@ -26,12 +28,13 @@ func textOfGraph(t *testing.T, g *ir.Graph) string {
 }
 
 // other finds what a candidate is called that the back end offers for a kernel and that is not chosen: the one of a number.
-func other(t *testing.T, b *Bench, k *Kernel, number int) string {
+func other(t *testing.T, k *Kernel, number int) string {
 	t.Helper()
-	a := k.Analysis()
-	def := textOf(k.Body().For(b.Target.Target.Name()))
-	for _, c := range b.Chooser().Candidates(a) {
-		if c.Config != nil && b.Chooser().State(a, c.Config) == nil && textOf(c.Config) != def {
+	a, chooser := k.Analysis(), realLab(t).Chooser()
+	_, target := chooser.Target()
+	def := textOf(k.Body().For(target))
+	for _, c := range chooser.Candidates(a) {
+		if c.Config != nil && state(chooser, a, c.Config) == nil && textOf(c.Config) != def {
 			if number--; number == 0 {
 				return textOf(c.Config)
 			}
@@ -44,9 +47,9 @@ func other(t *testing.T, b *Bench, k *Kernel, number int) string {
 // TestTune: equal kernels are one; the fastest that is found is chosen, and given to all of them; what is not faster changes nothing; a second run measures
 // nothing and gives the same schedule.
 func TestTune(t *testing.T) {
-	b, store := bench(t), shelf{}
+	store := shelf{}
 	g := scheduled(t, twice, 0)
-	list, err := b.Kernels(g, settings(t, store, nil))
+	list, err := Kernels(g, settings(t, store, nil))
 	if err != nil || len(list) != 2 {
 		t.Fatalf("found %d kernels, expected 2: %v", len(list), err)
 	}
@@ -57,12 +60,12 @@ func TestTune(t *testing.T) {
 	if len(product.Nodes) != 2 {
 		t.Fatal("the two products are not one")
 	}
-	fast, faster := other(t, b, product.Kernel, 1), other(t, b, product.Kernel, 3)
+	fast, faster := other(t, product.Kernel, 1), other(t, product.Kernel, 3)
 	lab := &fake{times: map[string]float64{fast: 0.9, faster: 0.7}}
 	var warned []string
 	s := settings(t, store, lab)
 	s.All = true
-	if err := b.Run(t.Context(), list, s); err != nil {
+	if err := Run(t.Context(), list, s); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range list {
@@ -77,7 +80,7 @@ func TestTune(t *testing.T) {
 		t.Errorf("%d kernels changed, expected 2", changed)
 	}
 	again, none := scheduled(t, twice, 0), &fake{}
-	second := tuned(t, b, again, settings(t, store, none))
+	second := tuned(t, again, settings(t, store, none))
 	Apply(again, second)
 	if none.built > 0 || textOfGraph(t, again) != textOfGraph(t, g) || len(warned) > 0 {
 		t.Errorf("the second run built %d programs, and gave\n%s\nexpected\n%s", none.built, textOfGraph(t, again), textOfGraph(t, g))
@@ -89,22 +92,21 @@ func TestTune(t *testing.T) {
 
 // TestReassociate: what computes other values is chosen where sums may be taken in another order, and nowhere else.
 func TestReassociate(t *testing.T) {
-	b := bench(t)
 	for _, allow := range []permission.Set{0, permission.LostNaN, permission.Reassociate} {
 		g := scheduled(t, twice, allow)
 		s := settings(t, shelf{}, nil)
-		list, err := b.Kernels(g, s)
+		list, err := Kernels(g, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.All = true
-		lab := &fake{times: map[string]float64{}, differ: map[string]bool{}}
+		f := s.Lab.(*fake)
+		f.times, f.differ = map[string]float64{}, map[string]bool{}
 		for _, r := range list {
-			x := other(t, b, r.Kernel, 1)
-			lab.times[x], lab.differ[x] = 0.5, true
+			x := other(t, r.Kernel, 1)
+			f.times[x], f.differ[x] = 0.5, true
 		}
-		s.Lab = lab
-		if err := b.Run(t.Context(), list, s); err != nil {
+		if err := Run(t.Context(), list, s); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range list {
@@ -117,16 +119,15 @@ func TestReassociate(t *testing.T) {
 
 // TestInterrupted: wherever a run is interrupted, the next goes on there: it measures nothing twice, and ends with what one run ends with.
 func TestInterrupted(t *testing.T) {
-	b := bench(t)
 	g := scheduled(t, twice, 0)
-	first, err := b.Kernels(g, settings(t, shelf{}, nil))
+	first, err := Kernels(g, settings(t, shelf{}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lab := func() *fake {
-		return &fake{times: map[string]float64{other(t, b, first[0].Kernel, 1): 0.8, other(t, b, first[1].Kernel, 1): 0.9}}
+		return &fake{times: map[string]float64{other(t, first[0].Kernel, 1): 0.8, other(t, first[1].Kernel, 1): 0.9}}
 	}
-	whole := tuned(t, b, g, settings(t, shelf{}, lab()))
+	whole := tuned(t, g, settings(t, shelf{}, lab()))
 	want, trials := map[string]string{}, map[string]int{}
 	for _, r := range whole {
 		want[r.Kernel.Name], trials[r.Kernel.Name] = textOf(r.Entry.Best()), len(r.Entry.Trials)
@@ -136,11 +137,11 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		f.stop, f.atBuild = cancel, at
 		s := settings(t, store, f)
-		list, err := b.Kernels(g, s)
+		list, err := Kernels(g, s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Run(ctx, list, s); err == nil {
+		if err := Run(ctx, list, s); err == nil {
 			t.Fatalf("%d: the run was not interrupted", at)
 		}
 		kept := 0
@@ -148,7 +149,7 @@ func TestInterrupted(t *testing.T) {
 			kept += r.Measured
 		}
 		f2 := lab()
-		for _, r := range tuned(t, b, g, settings(t, store, f2)) {
+		for _, r := range tuned(t, g, settings(t, store, f2)) {
 			if !r.Complete() || textOf(r.Entry.Best()) != want[r.Kernel.Name] {
 				t.Errorf("%d: %s: complete %v with %s, expected %s", at, r.Kernel.Name, r.Complete(), textOf(r.Entry.Best()), want[r.Kernel.Name])
 			}
@@ -165,19 +166,19 @@ func TestInterrupted(t *testing.T) {
 
 // TestBudget: without time nothing is measured, and each kernel has its part of what there is.
 func TestBudget(t *testing.T) {
-	b, g := bench(t), scheduled(t, twice, 0)
+	g := scheduled(t, twice, 0)
 	now := time.Unix(0, 0)
 	lab := &fake{}
 	s := settings(t, shelf{}, lab)
 	s.Budget, s.Now = time.Second, func() time.Time { now = now.Add(time.Hour); return now }
-	for _, r := range tuned(t, b, g, s) {
+	for _, r := range tuned(t, g, s) {
 		if r.Complete() || r.Measured > 0 || r.Tuned() {
 			t.Errorf("%s: complete %v, %d races, with no time", r.Kernel.Name, r.Complete(), r.Measured)
 		}
 	}
 	now = time.Unix(0, 0)
 	s.Now = func() time.Time { now = now.Add(10 * time.Millisecond); return now }
-	for _, r := range tuned(t, b, g, s) {
+	for _, r := range tuned(t, g, s) {
 		if r.Measured == 0 {
 			t.Errorf("%s: it has no part of the time", r.Kernel.Name)
 		}
@@ -186,14 +187,14 @@ func TestBudget(t *testing.T) {
 
 // TestDamage: an entry that is not as it was written is refused by its name, and measured again. So is one whose config is written as other C by now.
 func TestDamage(t *testing.T) {
-	b, g, dir := bench(t), scheduled(t, twice, 0), t.TempDir()
+	g, dir := scheduled(t, twice, 0), t.TempDir()
 	cache, err := filecache.At(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cache.Close()
 	s := settings(t, cache, &fake{})
-	list := tuned(t, b, g, s)
+	list := tuned(t, g, s)
 	key, good := keyOf(list[0].key), map[string]string{}
 	content, ok := cache.Get(key)
 	if !ok {
@@ -215,7 +216,7 @@ func TestDamage(t *testing.T) {
 		lab := &fake{}
 		s := settings(t, cache, lab)
 		s.Warn = func(d diag.Diagnostic) { warned = append(warned, d.Message) }
-		again := tuned(t, b, g, s)
+		again := tuned(t, g, s)
 		damaged := what != "nothing"
 		if damaged != (lab.built > 0) || damaged != (len(warned) == 1 && strings.Contains(warned[0], filecache.Name(key))) {
 			t.Errorf("%s: %d programs built, warned of %q", what, lab.built, warned)
@@ -233,7 +234,7 @@ func TestDamage(t *testing.T) {
 		changed := string(content[:at]) + "0" + string(content[at:])
 		cache.Put(key, []byte(changed))
 		lab := &fake{}
-		again := tuned(t, b, g, settings(t, cache, lab))
+		again := tuned(t, g, settings(t, cache, lab))
 		if lab.built == 0 || !again[0].Complete() {
 			t.Errorf("what was measured of other C %s is used", what)
 		}
@@ -245,11 +246,10 @@ func TestDamage(t *testing.T) {
 
 // TestWellFormed: all that is measured is well-formed, so that a schedule that it is written into is read again.
 func TestWellFormed(t *testing.T) {
-	b := bench(t)
 	g := scheduled(t, twice, 0)
 	s := settings(t, shelf{}, &fake{})
 	s.All = true
-	list, env := tuned(t, b, g, s), schedule.Environment()
+	list, env := tuned(t, g, s), schedule.Environment()
 	for _, r := range list {
 		for _, x := range r.Entry.Trials {
 			c, err := readConfig(x.Config)
@@ -268,10 +268,10 @@ func TestWellFormed(t *testing.T) {
 
 // TestRefused: a candidate that cannot be built is refused with the reason, and the next one is measured.
 func TestRefused(t *testing.T) {
-	b, g := bench(t), scheduled(t, twice, 0)
+	g := scheduled(t, twice, 0)
 	lab := &fake{fail: 3} // the default is built first, once as what is to be beaten and once as the present choice
 	refused := 0
-	for _, r := range tuned(t, b, g, settings(t, shelf{}, lab)) {
+	for _, r := range tuned(t, g, settings(t, shelf{}, lab)) {
 		for _, x := range r.Entry.Trials {
 			if x.Outcome == Refused && x.Reason == "it cannot be built" {
 				refused++
@@ -288,9 +288,9 @@ func TestRefused(t *testing.T) {
 
 // TestKey: what figures hold for is in the key: the graph's layouts, types and permissions, threads and flags.
 func TestKey(t *testing.T) {
-	b := bench(t)
+	b := realLab(t)
 	seen := map[string]string{}
-	add := func(what string, b *Bench, graph string, allow permission.Set) {
+	add := func(what string, b *cpu.Lab, graph string, allow permission.Set) {
 		t.Helper()
 		g := scheduled(t, graph, allow)
 		for n := range g.Nodes() {
@@ -301,7 +301,7 @@ func TestKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key, err := b.key(k, k.Body().For(b.Target.Target.Name()))
+			key, err := key(b, k, k.Body().For(b.Target.Target.Name()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,12 +332,12 @@ func TestKey(t *testing.T) {
 
 // TestAllAfterUsual: what a run with --all measures beyond a usual one is not taken for measured after the usual one, and a usual one after that measures nothing.
 func TestAllAfterUsual(t *testing.T) {
-	b, store := bench(t), shelf{}
+	store := shelf{}
 	g := scheduled(t, twice, 0)
 	races := func(all bool) (n int) {
 		s := settings(t, store, &fake{})
 		s.All = all
-		for _, r := range tuned(t, b, g, s) {
+		for _, r := range tuned(t, g, s) {
 			if n += r.Measured; !r.Complete() {
 				t.Errorf("all %v: %s is not complete", all, r.Kernel.Name)
 			}
@@ -360,13 +360,13 @@ func (noRoom) Put(filecache.Key, []byte) error { return syscall.ENOSPC }
 // TestMachineFails: what fails for the default too, as all does on a full disk, refuses no candidate but ends the run; what is not kept is not passed over. A
 // candidate that alone fails is refused (TestRefused).
 func TestMachineFails(t *testing.T) {
-	b, g, store := bench(t), scheduled(t, twice, 0), shelf{}
+	g, store := scheduled(t, twice, 0), shelf{}
 	s := settings(t, store, &fake{full: 5})
-	list, err := b.Kernels(g, s)
+	list, err := Kernels(g, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Run(t.Context(), list, s); !errors.Is(err, ErrNoMeasure) {
+	if err := Run(t.Context(), list, s); !errors.Is(err, backends.ErrNoMeasure) {
 		t.Errorf("nothing can be built: %v", err)
 	}
 	measured := 0
@@ -382,10 +382,10 @@ func TestMachineFails(t *testing.T) {
 		t.Errorf("%d trials before, %d entries kept; expected some", measured, len(store))
 	}
 	s = settings(t, noRoom{shelf{}}, &fake{})
-	if list, err = b.Kernels(g, s); err != nil {
+	if list, err = Kernels(g, s); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Run(t.Context(), list, s); !errors.Is(err, ErrNoMeasure) || !errors.Is(err, syscall.ENOSPC) {
+	if err := Run(t.Context(), list, s); !errors.Is(err, backends.ErrNoMeasure) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("nothing can be kept: %v", err)
 	}
 }

@@ -2,10 +2,13 @@ package tune
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
+	"math"
 	"testing"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects"
@@ -16,6 +19,8 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/standard"
@@ -47,20 +52,21 @@ func scheduled(t *testing.T, graph string, allow permission.Set) *ir.Graph {
 	return g
 }
 
-// bench is one for the processors that kernels are scheduled for.
-func bench(t *testing.T) *Bench {
+// realLab is one for the processors that kernels are scheduled for.
+func realLab(t *testing.T) *cpu.Lab {
 	t.Helper()
 	cc, err := toolchain.FindCompiler(t.Context())
 	testkit.Need(t, testkit.Compilers, err)
-	b, err := NewBench(t.Context(), cc, "x86-64-v4", 2)
+	targets, err := cc.Targets(t.Context(), "x86-64-v4")
 	if err != nil {
 		t.Skipf("the compiler is for other machines: %v", err) // another processor
 	}
-	return b
+	return &cpu.Lab{Compiler: cc, CPU: "x86-64-v4", Target: targets[0], Threads: 2}
 }
 
-// fake measures by a table: how long configs take, 1 if nothing is said, and which compute other values.
+// fake measures by a table: how long configs take, 1 if nothing is said, and which compute other values. Everything else it leaves to a lab.
 type fake struct {
+	backends.Lab
 	times   map[string]float64
 	differ  map[string]bool
 	built   int
@@ -76,9 +82,19 @@ type fakeProgram struct {
 	text string
 }
 
-func (f *fake) Code(_ *Kernel, c *schedule.Config) (string, error) { return textOf(c), nil }
+// configIn gives the config of the kernel of a graph as text.
+func configIn(g *ir.Graph) string {
+	for n := range g.Nodes() {
+		if k, ok := n.Body.(*schedule.Kernel); ok {
+			return textOf(&k.Configs[0])
+		}
+	}
+	panic("there is no kernel")
+}
 
-func (f *fake) Build(ctx context.Context, _ *Kernel, c *schedule.Config) (Program, error) {
+func (f *fake) Code(g *ir.Graph) (string, error) { return configIn(g), nil }
+
+func (f *fake) Build(ctx context.Context, g *ir.Graph) (backends.KernelProgram, error) {
 	f.built++
 	if f.stop != nil && f.built == f.atBuild {
 		f.stop()
@@ -89,7 +105,7 @@ func (f *fake) Build(ctx context.Context, _ *Kernel, c *schedule.Config) (Progra
 	if f.built == f.fail || f.full > 0 && f.built >= f.full {
 		return nil, errors.New("it cannot be built")
 	}
-	return &fakeProgram{f, textOf(c)}, nil
+	return &fakeProgram{f, configIn(g)}, nil
 }
 
 func (p *fakeProgram) Time(context.Context) (float64, error) {
@@ -103,11 +119,14 @@ func (p *fakeProgram) Time(context.Context) (float64, error) {
 	return 1, nil
 }
 
-func (p *fakeProgram) Agrees(_ context.Context, _ Program, reassociated bool) error {
-	if p.f.differ[p.text] && !reassociated {
-		return ErrValues
+// Values are a one, or what is next to it where they differ.
+func (p *fakeProgram) Values(context.Context) (map[string]tensorfile.Tensor, error) {
+	x := float32(1)
+	if p.f.differ[p.text] {
+		x = math.Nextafter32(x, 2)
 	}
-	return nil
+	data := binary.LittleEndian.AppendUint32(nil, math.Float32bits(x))
+	return map[string]tensorfile.Tensor{"b2": {DType: scalar.Float32, Shape: []int64{1}, Data: data}}, nil
 }
 
 func (*fakeProgram) Remove() {}
@@ -124,18 +143,22 @@ func (s shelf) Look(key filecache.Key) ([]byte, error) {
 
 func (s shelf) Put(key filecache.Key, content []byte) error { s[key] = content; return nil }
 
-// settings are those of a test.
-func settings(t *testing.T, s Store, lab Lab) Settings {
-	return Settings{Store: s, Lab: lab, Done: func(*Result) {}, Trial: func(*Result, Trial) {},
+// settings are those of a test with a lab, or without one of its own.
+func settings(t *testing.T, s Store, f *fake) Settings {
+	if f == nil {
+		f = &fake{}
+	}
+	f.Lab = realLab(t)
+	return Settings{Store: s, Lab: f, Done: func(*Result) {}, Trial: func(*Result, Trial) {},
 		Warn: func(d diag.Diagnostic) { t.Errorf("%v", d) }}
 }
 
 // tuned tunes a graph with a store and a lab.
-func tuned(t *testing.T, b *Bench, g *ir.Graph, s Settings) []*Result {
+func tuned(t *testing.T, g *ir.Graph, s Settings) []*Result {
 	t.Helper()
-	list, err := b.Kernels(g, s)
+	list, err := Kernels(g, s)
 	if err == nil {
-		err = b.Run(t.Context(), list, s)
+		err = Run(t.Context(), list, s)
 	}
 	if err != nil {
 		t.Fatal(err)

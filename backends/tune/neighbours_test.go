@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // full is a config all of whose fields say something, those that are added too.
@@ -151,7 +153,7 @@ func TestNeighbours(t *testing.T) {
 func checked(a *nest.Analysis) (found, refused []string) {
 	chooser := configs.Chooser{For: isa.Scheduled}
 	for _, n := range neighbours(&a.Kernel.Configs[0], a.Kernel) {
-		if chooser.State(a, n) == nil {
+		if state(chooser, a, n) == nil {
 			found = append(found, n.String())
 		} else {
 			refused = append(refused, n.String())
@@ -188,17 +190,18 @@ operation op:gather {axis: 0} (tensor: %y, indices: %i) -> (result: %g)
 // TestPrograms builds kernels by themselves, by the default and by another config, and compares values: those of kernels whose buffers are no rows, and of ones
 // with constants.
 func TestPrograms(t *testing.T) {
-	b, err := NewBench(t.Context(), bench(t).Compiler, "baseline", 2)
+	l := realLab(t)
+	targets, err := l.Compiler.Targets(t.Context(), "baseline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Dir = t.TempDir()
+	l.CPU, l.Target, l.Dir = "baseline", targets[0], t.TempDir()
 	built := 0
 	for _, graph := range []string{convolution, constants} {
 		g := scheduled(t, graph, 0)
 		for n := range g.Nodes() {
 			if _, ok := n.Body.(*schedule.Kernel); ok {
-				built += programs(t, b, g, n.ID)
+				built += programs(t, l, g, n.ID)
 			}
 		}
 	}
@@ -208,27 +211,28 @@ func TestPrograms(t *testing.T) {
 }
 
 // programs builds a kernel by two configs, and says how many there are.
-func programs(t *testing.T, b *Bench, g *ir.Graph, id ir.NodeID) int {
+func programs(t *testing.T, l backends.Lab, g *ir.Graph, id ir.NodeID) int {
 	k, err := Isolate(g, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, chooser := k.Analysis(), b.Chooser()
-	var first Program
+	a, chooser := k.Analysis(), l.Chooser()
+	var first map[string]tensorfile.Tensor
 	built := 0
 	for _, c := range chooser.Candidates(a) {
-		if chooser.State(a, c.Config) != nil || built == 2 {
+		if state(chooser, a, c.Config) != nil || built == 2 {
 			continue
 		}
-		p, err := b.Build(t.Context(), k, c.Config)
+		p, err := l.Build(t.Context(), k.With(c.Config))
 		if err != nil {
 			t.Fatalf("%s: %v", k.Name, err)
 		}
+		values, err := p.Values(t.Context())
 		if built++; first == nil {
-			first = p
+			first = values
 		}
-		if err := p.Agrees(t.Context(), first, false); err != nil {
-			t.Errorf("%s, %s: %v", k.Name, c.Config, err)
+		if err != nil || backends.Agree(first, values, 0) != nil {
+			t.Errorf("%s, %s: %v, %v", k.Name, c.Config, err, backends.Agree(first, values, 0))
 		}
 		if seconds, err := p.Time(t.Context()); err != nil || seconds <= 0 {
 			t.Errorf("%s: %v s, %v", k.Name, seconds, err)
