@@ -14,12 +14,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"tensortapestry.org/tapc/backends/cuda/toolchain"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
+	"tensortapestry.org/tapc/internal/cudashim/fake"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/tools/lit/run"
 	"tensortapestry.org/tapc/tools/lit/shell"
@@ -36,6 +39,10 @@ func TestLit(t *testing.T) {
 	watch(t, root)
 	bin := t.TempDir()
 	found, arm := features(t)
+	cuda := emulatedGPU(t, bin)
+	if cuda != "" {
+		found = append(found, "cuda")
+	}
 	build := exec.Command("go", append([]string{"build", "-o", bin + string(os.PathSeparator)}, commands...)...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
@@ -50,6 +57,7 @@ func TestLit(t *testing.T) {
 			{From: "%{examples}", To: filepath.Join(root, "examples")},
 			{From: "%{root}", To: root},
 			{From: "%{peers-python}", To: os.Getenv(peersPython)},
+			{From: "%{cuda}", To: cuda},
 			{From: "%{aarch64-cc}", To: arm.Compiler},
 			{From: "%{aarch64-runner}", To: strings.Join(arm.Emulator, " ")},
 		},
@@ -63,7 +71,7 @@ func TestLit(t *testing.T) {
 const peersPython = "TAPC_PEERS_PYTHON"
 
 // features are what REQUIRES lines may ask for, the programs of this machine: cc; x86_64, where that is one for it; onnxruntime, where peersPython says a Python; and aarch64, a compiler for that and what runs its
-// programs, which are given besides.
+// programs, which are given besides. cuda is emulatedGPU.
 func features(t *testing.T) (found []string, arm testkit.Cross) {
 	for _, cc := range []string{"cc", "gcc", "clang"} {
 		if _, err := exec.LookPath(cc); err == nil {
@@ -88,6 +96,31 @@ func features(t *testing.T) (found []string, arm testkit.Cross) {
 		testkit.Need(t, testkit.AArch64, err)
 	}
 	return found, arm
+}
+
+// emulatedGPU gives variables, as env takes them, by which tapc finds a GPU that is none, with a compiler and a driver for it; "" where these cannot be built, for want
+// of CUDA's headers.
+func emulatedGPU(t *testing.T, bin string) string {
+	_, err := toolchain.Find()
+	if err != nil && testkit.Required(testkit.CUDA) {
+		testkit.Need(t, testkit.CUDA, err)
+	}
+	dir := t.TempDir()
+	if err != nil || testing.Short() {
+		return ""
+	}
+	if err := fake.BuildMachine(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	words := []string{"TAPC_EMU_CLOCK=threads"}
+	for name, value := range fake.Environment(dir) {
+		if name == "PATH" {
+			value = bin + string(os.PathListSeparator) + value
+		}
+		words = append(words, name+"="+value)
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
 }
 
 // watch looks at every source file, so that the go command, which remembers what a test looked at, runs this test again after

@@ -23,7 +23,7 @@ func Backend() backends.Backend {
 		}}, {Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
 			return interruptible.Value(ctx, func() (string, error) { return Trees(j.Graph) })
 		}}},
-		Configs: Chooser{},
+		Configs: Chooser{}, Lab: newLab,
 	}
 }
 

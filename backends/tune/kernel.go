@@ -123,11 +123,13 @@ func (k *Kernel) Body() *schedule.Kernel { return k.Graph.Node(k.ID).Body.(*sche
 // Analysis says what the kernel is.
 func (k *Kernel) Analysis() *nest.Analysis { return nest.Analyze(k.Body(), whole.Buffers(k.Graph)) }
 
-// With gives the graph with another config, which is for its target alone.
+// With gives the graph with another config, which is for its target alone, or without one where that has no stages.
 func (k *Kernel) With(c *schedule.Config) *ir.Graph {
 	g := k.Graph.Clone()
 	body := *k.Body()
-	body.Configs = []schedule.Config{*c}
+	if body.Configs = nil; !bare(c) {
+		body.Configs = []schedule.Config{*c}
+	}
 	g.Node(k.ID).Body = &body
 	return g
 }
@@ -142,9 +144,15 @@ func (k *Kernel) Text(c *schedule.Config) (string, error) {
 // operandName is that of the operand of a number in a kernel by itself.
 func operandName(i int) string { return fmt.Sprint("a", i) }
 
+// bare says whether a config has no stages: it stands for none, which is loops as they are.
+func bare(c *schedule.Config) bool { return len(c.Stages) == 0 }
+
 // give gives a kernel of a schedule a config of the kernel by itself, in the place of the one that it had for the target.
 func give(k *schedule.Kernel, c *schedule.Config) {
 	k.Forget(c.Target)
+	if bare(c) {
+		return
+	}
 	k.Configs = append(k.Configs, *there(k, c))
 	if a := c.Stages[0].Algorithm; a == schedule.LowPrecision || a == schedule.Transformed {
 		k.Sums = 0 // as passes/tile says it of what rounds

@@ -59,12 +59,15 @@ func (s *search) prepare() error {
 	var found []candidate
 	for i := range listed {
 		c := &listed[i]
-		if c.Config == nil || !s.valid(c.Config) {
+		if c.Config != nil && !s.valid(c.Config) || c.Config == nil && c.Refused != nil {
 			continue
 		}
 		e, err := s.chooser.Price(a, c)
 		if err != nil {
 			return err
+		}
+		if c.Config == nil {
+			c.Config = &schedule.Config{Target: def.Target}
 		}
 		s.note(c.Config, e.Seconds)
 		found = append(found, candidate{Config: c.Config, price: e.Seconds})
@@ -86,7 +89,7 @@ func (s *search) prepare() error {
 // note remembers what the model says of a config that the back end lists.
 func (s *search) note(c *schedule.Config, seconds float64) {
 	x := shape(c)
-	if s.prices[x] == 0 {
+	if s.prices[x] == 0 && !bare(c) {
 		s.shapes[c.Stages[0].Algorithm]++
 	}
 	if s.prices[x] == 0 || seconds < s.prices[x] {
@@ -105,12 +108,15 @@ func (s *search) priceOf(n, of *schedule.Config) float64 {
 	return cmp.Or(price, s.prices[shape(of)])
 }
 
-// around adds the neighbours of a config.
+// around adds the neighbours of a config, of which one without stages has none.
 func (s *search) around(c *schedule.Config) {
+	if bare(c) {
+		return
+	}
 	a := s.kernel.Analysis()
 	var found []candidate
 	for _, n := range neighbours(c, a.Kernel) {
-		if !s.valid(n) || s.known[textOf(n)] {
+		if bare(n) || !s.valid(n) || s.known[textOf(n)] {
 			continue
 		}
 		found = append(found, candidate{Config: n, price: s.priceOf(n, c)})

@@ -91,26 +91,34 @@ func (r *Result) total() float64 { return r.price * float64(len(r.Nodes)) }
 
 // kernel takes a kernel out of a graph, and gives its text, "" if it cannot be tuned.
 func (s Settings) kernel(g *ir.Graph, n *ir.Node) (*Result, string, error) {
-	body := n.Body.(*schedule.Kernel)
-	r := &Result{Nodes: []ir.NodeID{n.ID}, Kernel: &Kernel{Name: body.Name}}
-	if _, target := s.Lab.Chooser().Target(); body.For(target) == nil {
-		r.Reason = "the schedule has no config of it for " + target
-		return r, "", nil
-	}
+	r := &Result{Nodes: []ir.NodeID{n.ID}, Kernel: &Kernel{Name: n.Body.(*schedule.Kernel).Name}}
 	k, err := Isolate(g, n.ID)
 	if err != nil {
 		r.Reason = err.Error()
 		return r, "", nil
 	}
 	r.Kernel = k
+	if s.byDefault(k) == nil {
+		_, target := s.Lab.Chooser().Target()
+		r.Reason = "the schedule has no config of it for " + target
+		return r, "", nil
+	}
 	text, err := k.Text(s.byDefault(k))
 	return r, text, err
 }
 
-// byDefault gives the config that a kernel has in the schedule.
+// byDefault gives the config that a kernel has in the schedule, one without stages where it has none and can do without, or else nil.
 func (s Settings) byDefault(k *Kernel) *schedule.Config {
 	_, target := s.Lab.Chooser().Target()
-	return k.Body().For(target)
+	if c := k.Body().For(target); c != nil {
+		return c
+	}
+	for _, c := range s.Lab.Chooser().Candidates(k.Analysis()) {
+		if c.Config == nil && c.Refused == nil {
+			return &schedule.Config{Target: target}
+		}
+	}
+	return nil
 }
 
 // recall looks for a kernel in the cache.
@@ -148,8 +156,10 @@ func (r *Result) stale(lab backends.Lab) bool {
 	if r.Entry.Code == "" {
 		return false
 	}
-	if _, err := lab.Chooser().Check(r.Kernel.Analysis(), r.Entry.chosen); err != nil {
-		return true
+	if !bare(r.Entry.chosen) {
+		if _, err := lab.Chooser().Check(r.Kernel.Analysis(), r.Entry.chosen); err != nil {
+			return true
+		}
 	}
 	code, err := lab.Code(r.Kernel.With(r.Entry.chosen))
 	return err != nil || code != r.Entry.Code
@@ -161,14 +171,14 @@ func price(chooser tile.Chooser, k *Kernel, def *schedule.Config) (float64, erro
 	list := chooser.Candidates(a)
 	for i := range list {
 		c := &list[i]
-		if c.Config == nil || state(chooser, a, c.Config) != nil {
+		if c.Config != nil && state(chooser, a, c.Config) != nil || c.Config == nil && c.Refused != nil {
 			continue
 		}
 		e, err := chooser.Price(a, c)
 		if err != nil {
 			return 0, err
 		}
-		if textOf(c.Config) == textOf(def) {
+		if c.Config == nil && bare(def) || c.Config != nil && textOf(c.Config) == textOf(def) {
 			return e.Seconds, nil
 		}
 		least = cmp.Or(least, e.Seconds)

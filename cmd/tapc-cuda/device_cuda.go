@@ -65,31 +65,52 @@ type session struct {
 }
 
 // runList runs a list on the device of that number. Files that it names are relative to dir.
-func runList(p *launchlist.List, dir string, ordinal int) (*report, error) {
+func runList(p *launchlist.List, dir string, ordinal int) (r *report, err error) {
+	err = withSession(p, dir, ordinal, func(s *session, info deviceInfo) error {
+		r = &report{Device: info}
+		return s.measure(r)
+	})
+	return r, err
+}
+
+// timeList runs a list once, says so, and then as many times as each line of in says, of which it tells the time.
+func timeList(p *launchlist.List, dir string, ordinal int, in io.Reader, out io.Writer) error {
+	return withSession(p, dir, ordinal, func(s *session, info deviceInfo) error {
+		return answer(in, out, info, func(passes int) (float64, error) {
+			ms, err := s.timed(passes, false)
+			if err != nil {
+				return 0, err
+			}
+			return ms[0], nil
+		})
+	})
+}
+
+// withSession gives do a list whose first pass is over.
+func withSession(p *launchlist.List, dir string, ordinal int, do func(*session, deviceInfo) error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d, err := cu.GetDevice(ordinal)
 	if err != nil {
-		return nil, &deviceError{fmt.Sprintf("device %d", ordinal), err}
+		return &deviceError{fmt.Sprintf("device %d", ordinal), err}
 	}
 	info, err := describe(d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	context, err := d.MakeContext(cu.SchedAuto)
 	if err != nil {
-		return nil, &deviceError{"making a context", err}
+		return &deviceError{"making a context", err}
 	}
 	defer context.Destroy() // frees the memory and the module with it
 	s := &session{list: p, dir: dir, buffers: map[string]cu.DevicePtr{}}
 	if err := s.prepare(info); err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.firstPass(); err != nil {
-		return nil, err
+		return err
 	}
-	r := &report{Device: info}
-	return r, s.measure(r)
+	return do(s, info)
 }
 
 func (s *session) prepare(info deviceInfo) error {
@@ -248,19 +269,19 @@ func (s *session) measure(r *report) error {
 		r.Launches[i] = launchReport{Kernel: l.Kernel, MS: []float64{}}
 	}
 	for range s.list.Warmup {
-		if _, err := s.timed(false); err != nil {
+		if _, err := s.timed(1, false); err != nil {
 			return err
 		}
 	}
 	for range s.list.Repeat {
-		ms, err := s.timed(false)
+		ms, err := s.timed(1, false)
 		if err != nil {
 			return err
 		}
 		r.PassesMS = append(r.PassesMS, ms[0])
 	}
 	for range s.list.Repeat {
-		ms, err := s.timed(true)
+		ms, err := s.timed(1, true)
 		if err != nil {
 			return err
 		}
@@ -271,8 +292,8 @@ func (s *session) measure(r *report) error {
 	return nil
 }
 
-// timed runs all launches once and returns what they took together, or each.
-func (s *session) timed(each bool) ([]float64, error) {
+// timed runs all launches some times and returns what they took together, or each.
+func (s *session) timed(passes int, each bool) ([]float64, error) {
 	events := []cu.Event{}
 	defer func() {
 		for i := range events {
@@ -293,14 +314,22 @@ func (s *session) timed(each bool) ([]float64, error) {
 	if err := mark(); err != nil {
 		return nil, err
 	}
-	for i := range s.list.Launches {
-		if err := s.launch(i); err != nil {
-			return nil, err
-		}
-		if each || i == len(s.list.Launches)-1 {
+	for range passes {
+		for i := range s.list.Launches {
+			if err := s.launch(i); err != nil {
+				return nil, err
+			}
+			if !each {
+				continue
+			}
 			if err := mark(); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if !each {
+		if err := mark(); err != nil {
+			return nil, err
 		}
 	}
 	return elapsed(events)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"io"
 
 	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
@@ -16,3 +17,5 @@ var errNotBuilt = &deviceError{
 func listDevices() ([]deviceInfo, error) { return nil, errNotBuilt }
 
 func runList(*launchlist.List, string, int) (*report, error) { return nil, errNotBuilt }
+
+func timeList(*launchlist.List, string, int, io.Reader, io.Writer) error { return errNotBuilt }

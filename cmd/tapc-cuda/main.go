@@ -1,5 +1,6 @@
 // Command tapc-cuda runs launch lists on an NVIDIA GPU: it loads a module of compiled kernels, fills
-// buffers from files, launches, times by the device's own clock, and writes buffers to files.
+// buffers from files, launches, times by the device's own clock, and writes buffers to files. tapc tune
+// measures the kernels of a GPU by it (backends/cuda/gpu).
 //
 // It is the one program that uses gorgonia.org/cu, and it is a program of its own because that package
 // ends a process that has no driver. Its body is built with the tag cuda, by tools/cuda/build.sh;
@@ -11,6 +12,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -18,15 +20,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
 
 const usage = `usage: tapc-cuda devices
        tapc-cuda run [-device N] LAUNCHES.json
+       tapc-cuda time [-device N] LAUNCHES.json
 
 devices  prints the GPUs as JSON
 run      runs a launch list on a GPU and prints times as JSON
+time     runs a launch list once and prints the GPU as a line of JSON; then, for each line of its input, a number,
+         it runs the list so many times and prints a line of JSON with what that took; it ends with its input
 `
 
 // Exit statuses.
@@ -69,10 +76,10 @@ type launchReport struct {
 	MS     []float64 `json:"ms"` // one number a repeat
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-func run(args []string, stdout, stderr io.Writer) int {
-	result, err := command(args, stdout)
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	result, err := command(args, stdin, stdout)
 	if err == nil && result != nil {
 		err = writeJSON(stdout, result)
 	}
@@ -94,7 +101,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 var errUsage = errors.New("usage")
 
 // command returns the value to print as JSON, nil for none.
-func command(args []string, stdout io.Writer) (any, error) {
+func command(args []string, stdin io.Reader, stdout io.Writer) (any, error) {
 	if len(args) == 0 {
 		return nil, errUsage
 	}
@@ -111,15 +118,48 @@ func command(args []string, stdout io.Writer) (any, error) {
 		return nil, err
 	case verb == "devices" && flags.NArg() == 0:
 		return listDevices()
-	case verb == "run" && flags.NArg() == 1:
+	case (verb == "run" || verb == "time") && flags.NArg() == 1:
 		path := flags.Arg(0)
 		p, err := launchlist.Read(path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case verb == "time":
+			return nil, timeList(p, filepath.Dir(path), *device, stdin, stdout)
 		}
 		return runList(p, filepath.Dir(path), *device)
 	}
 	return nil, errUsage
+}
+
+// mostPasses bounds what is asked for in a line.
+const mostPasses = 1_000_000
+
+// answer says on which device a list is, and then for each line of in, a number of passes, what these took.
+func answer(in io.Reader, out io.Writer, info deviceInfo, passes func(n int) (ms float64, err error)) error {
+	w := json.NewEncoder(out)
+	if err := w.Encode(struct {
+		Device deviceInfo `json:"device"`
+	}{info}); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
+		if err != nil || n < 1 || n > mostPasses {
+			return fmt.Errorf("input: %q, expected a number of 1 to %d", lines.Text(), mostPasses)
+		}
+		ms, err := passes(n)
+		if err != nil {
+			return err
+		}
+		if err := w.Encode(struct {
+			MS float64 `json:"ms"`
+		}{ms}); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }
 
 func writeJSON(w io.Writer, value any) error {

@@ -270,12 +270,12 @@ func TestCommandLine(t *testing.T) {
 	}
 	for _, c := range cases {
 		var stdout, stderr bytes.Buffer
-		if status := run(c.args, &stdout, &stderr); status != c.status || !strings.Contains(stderr.String(), c.want) || stdout.Len() > 0 {
+		if status := run(c.args, strings.NewReader(""), &stdout, &stderr); status != c.status || !strings.Contains(stderr.String(), c.want) || stdout.Len() > 0 {
 			t.Errorf("%q: exit status %d, %q, expected %d and %q", c.args, status, stderr.String(), c.status, c.want)
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if status := run([]string{"help"}, &stdout, &stderr); status != 0 || stdout.String() != usage {
+	if status := run([]string{"help"}, strings.NewReader(""), &stdout, &stderr); status != 0 || stdout.String() != usage {
 		t.Errorf("help: exit status %d, %q", status, stdout.String())
 	}
 }

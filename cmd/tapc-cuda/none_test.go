@@ -17,9 +17,9 @@ func TestBuiltWithoutCUDA(t *testing.T) {
 	if err := p.Write(path); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"devices"}, {"run", path}} {
+	for _, args := range [][]string{{"devices"}, {"run", path}, {"time", path}} {
 		var stdout, stderr bytes.Buffer
-		if status := run(args, &stdout, &stderr); status != exitDevice || !strings.Contains(stderr.String(), "tools/cuda/build.sh") {
+		if status := run(args, strings.NewReader(""), &stdout, &stderr); status != exitDevice || !strings.Contains(stderr.String(), "tools/cuda/build.sh") {
 			t.Errorf("%q: exit status %d, %q, expected %d and how to build it", args, status, stderr.String(), exitDevice)
 		}
 	}

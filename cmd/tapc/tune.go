@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/tune"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -15,6 +16,8 @@ func tuneCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "tune FILE", Short: "Measure which configs carry out kernels fastest here", Long: tune.Help, Args: needFiles(1, 1), Example: tune.Example}
 	f, o := a.addCompileFlags(c), &tune.Flags{}
 	o.Add(c.Flags())
+	c.Flags().StringVar(&f.target, "target", f.target, "what kernels run on: "+guide.WordList(targets(ownBackends())))
+	words(c, "target", targets(ownBackends()))
 	return a.command(c, func(ctx context.Context, args []string) error {
 		b, err := a.backend(f)
 		if err := firstError(o.Check(f.options.Tuned), f.begin(ctx), err); err != nil {

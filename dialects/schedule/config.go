@@ -239,7 +239,7 @@ func (s *Stage) fields(f ir.Fields) {
 
 // String gives a config in a line: its stages, with their tiles from the outermost level in, and what is placed where.
 func (c *Config) String() string {
-	if c == nil {
+	if c == nil || len(c.Stages) == 0 {
 		return "loops"
 	}
 	var stages []string

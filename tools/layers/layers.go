@@ -130,6 +130,8 @@ var Table = []Rule{
 	{"backends/cpu/template", 4, 4},
 	{"backends/cuda/toolchain", 4, 4},
 	{"backends/cuda/ptx", 4, 4},
+	{"backends/cuda/gpu", 4, 4},
+	{"backends/cuda/emu/nvcc", 6, 0}, // a program that tests use
 	{"backends/tree", 4, 4},
 	{"backends/tree/effort", 4, 5},
 	{"backends/codegen", 4, 6},

@@ -29,7 +29,7 @@ type flag struct {
 
 // Add adds a flag for every option of the outputs of some back ends. Words completes a flag's values.
 func (f *Flags) Add(to *pflag.FlagSet, list backends.List, words func(flag string, words []string)) {
-	to.StringVar(&f.Tuned, "tuned", "", "carry kernels out as tapc tune found to be fastest here, for programs on so many threads (alone: all cores)")
+	to.StringVar(&f.Tuned, "tuned", "", "carry kernels out as tapc tune found to be fastest here, for programs on so many threads (alone: all cores, or a GPU)")
 	to.Lookup("tuned").NoOptDefVal = tune.All
 	flagnames.Check(to, "tuned", nil, tune.CheckThreads)
 	for _, b := range list {

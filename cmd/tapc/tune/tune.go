@@ -30,10 +30,11 @@ Each kernel is built by itself, by what tapc explain kernel lists and by configs
 from the best so far in one field, and timed in turns with that until the difference is sure
 or too small to matter. What the price says is cheapest is measured first. Programs whose
 values differ in a bit are refused, unless --allow=reassociate. What was found once is not
-measured again; an interrupted run goes on where it was. docs/tune.md has the rest.`
+measured again; an interrupted run goes on where it was. With --target=cuda kernels are
+measured on the GPU, by tapc-cuda and nvcc. docs/tune.md has the rest.`
 
 // Example is that of the command.
-const Example = "  tapc tune model.onnx --time-budget=5m\n  tapc build model.onnx --tuned -o model"
+const Example = "  tapc tune model.onnx --time-budget=5m\n  tapc build model.onnx --tuned -o model\n  tapc tune model.onnx --target=cuda"
 
 // All is the value of --tuned without one: programs run on all cores.
 const All = "all"

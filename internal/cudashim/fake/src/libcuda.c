@@ -5,7 +5,9 @@
  *
  * It is as strict as a real driver about handles, sizes and shared memory, and stricter about copies,
  * which must lie inside one allocation. A kernel's error goes to stderr, and then every call fails, as
- * after a fault on a device. Environment: TAPC_EMU_SEED permutes the order of threads. */
+ * after a fault on a device. Environment: TAPC_EMU_SEED permutes the order of threads; with TAPC_EMU_CLOCK=threads
+ * events tell no time but 10 microseconds for each thread that was launched, and for 128 at least, so that what is
+ * measured is known. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -45,6 +47,7 @@ static allocation *allocations;
 static function *functions;
 static size_t allocated;
 static int fault; /* what every call answers after a kernel's error */
+static uint64_t launched; /* threads */
 static __thread void *current;
 static int context_handle, stream_handle;
 
@@ -294,6 +297,8 @@ API int cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsig
   const unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
   char message[1024];
   pthread_mutex_lock(&lock);
+  const uint64_t threads = (uint64_t)gx * gy * gz * bx * by * bz;
+  launched += threads < 128 ? 128 : threads;
   const int failed = f->owner->launch(f->name, grid, block, shared, parameters, message, sizeof message);
   if (failed) {
     fprintf(stderr, "tapc fake driver: %s\n", message);
@@ -319,6 +324,14 @@ API int cuEventRecord(event *e, void *s) {
   CHECK_CONTEXT();
   if (!e) return INVALID_HANDLE;
   e->recorded = 1;
+  const char *clock = getenv("TAPC_EMU_CLOCK");
+  if (clock && !strcmp(clock, "threads")) {
+    pthread_mutex_lock(&lock);
+    const uint64_t us = 10 * launched;
+    pthread_mutex_unlock(&lock);
+    e->at = (struct timespec){us / 1000000, us % 1000000 * 1000};
+    return SUCCESS;
+  }
   return clock_gettime(CLOCK_MONOTONIC, &e->at) ? INVALID_VALUE : SUCCESS;
 }
 API int cuEventQuery(event *e) { CHECK_CONTEXT(); return e ? SUCCESS : INVALID_HANDLE; }
