@@ -105,7 +105,7 @@ func tuned(t *testing.T, ctx context.Context, l backends.Lab, store tune.Store, 
 
 func nothing(tune.Trial) {}
 
-// TestLab measures on the driver that needs no GPU, by the program tapc-cuda and kernels that the compiler's stand-in makes: the whole road but for the GPU.
+// TestLab measures on the driver that needs no GPU, by the program tapc-cuda and kernels that the emulation compiles: the whole road but for the GPU.
 func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a cgo program")

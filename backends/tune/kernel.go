@@ -144,7 +144,7 @@ func (k *Kernel) Text(c *schedule.Config) (string, error) {
 // operandName is that of the operand of a number in a kernel by itself.
 func operandName(i int) string { return fmt.Sprint("a", i) }
 
-// bare says whether a config has no stages: it stands for none, which is loops as they are.
+// bare says whether a config has no stages: it is none, which is loops as they are.
 func bare(c *schedule.Config) bool { return len(c.Stages) == 0 }
 
 // give gives a kernel of a schedule a config of the kernel by itself, in the place of the one that it had for the target.

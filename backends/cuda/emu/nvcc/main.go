@@ -1,4 +1,4 @@
-// Command nvcc stands in for NVIDIA's compiler where there is no GPU: what it makes of a text is no machine code but a shared library of emulated kernels, as the
+// Command nvcc is NVIDIA's compiler where there is no GPU: what it makes of a text is no machine code but a shared library of emulated kernels, as the
 // driver without a GPU loads (internal/cudashim/fake). It takes the arguments that backends/cuda/toolchain gives, and looks at the names of files alone. Tests put it
 // at bin/nvcc of a folder that TAPC_CUDA_HOME names.
 package main
