@@ -28,7 +28,7 @@ func TestProducts(t *testing.T) {
 	}{
 		{"in place", 1, 3, 40, 70, false, "", "_panel("},
 		{"in place, one partial sum", 1, 1, 200, 150, false, "open", "sums = "},
-		{"in place, partial sums", 1, 1, 700, 150, false, "sums = ", "totals"},
+		{"in place, in parts", 1, 1, 700, 150, false, "open", "sums = "},
 		{"in place, of few rows, whole", 1, 2, 700, 150, false, "", "open"},
 		{"in place, partial sums in groups", 1, 2, 5000, 20, false, "totals", "_panel("},
 		{"in place, of rows that stay near", 1, 30, 20, 600, false, "", "_panel("},
