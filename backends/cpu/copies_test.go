@@ -35,22 +35,26 @@ static int copies_$n(void) {
       for (int k = 0; k < values; k++)
         for (int x = 0; x < width; x++) CHECK(to[k * width + x] == (x < live ? begin[k * 3 + x * across] : 0));
     }
-  CHECK($squares(from, 71, values, to, width) == values / n * n);
-  for (int k = 0; k < values / n * n; k++)
+  $squares(from, 1, 71, width, values, 2, to, width);
+  for (int k = 0; k < values; k++)
     for (int x = 0; x < width; x++) CHECK(to[k * width + x] == from[k + x * 71]);
   enum { high = n < 3 ? n : 3 };
   $rows(from, 150, 2 * high + 1, values, to, high * values + n); // two whole panels, and a row
   for (int r = 0; r < 2 * high + 1; r++)
     for (int k = 0; k < values; k++) CHECK(to[r / high * (high * values + n) + k * high + r % high] == from[r * 150 + k]);
-  for (int step = 1; step < 3; step++) {
-    $spread(from, step, 2 * n + 1, to, 100, n);
-    for (int r = 0; r < 2 * n + 1; r++) CHECK(to[r / n * 100 + r % n] == from[r * step]);
+  for (int step = 1; step < 3; step++) { // two whole panels, and a row
+    $spread(from, step, 5, 2 * n + 1, values, 3, to, values * n, n);
+    for (int r = 0; r < 2 * n + 1; r++)
+      for (int k = 0; k < values; k++) CHECK(to[r / n * values * n + k * n + r % n] == from[r * step + k * 5]);
   }
   for (int places = n - 1; places < width; places += 2)
     for (int count = n - 1; count < width; count += 2) {
-      $places(from, 140, to, places, count);
-      for (int x = 0; x < places; x++)
-        for (int y = 0; y < count; y++) CHECK(to[x * count + y] == from[y * 140 + x]);
+      for (int across = 1; across < 150; across = across == 1 ? count : 149)
+        for (int step = 1; step < 150; step += across == 1 ? 139 : 10) {
+          $places(from, across, step, to, places, count);
+          for (int x = 0; x < places; x++)
+            for (int y = 0; y < count; y++) CHECK(to[x * count + y] == from[x * across + y * step]);
+        }
     }
   return 0;
 }
@@ -70,7 +74,7 @@ static int converts_$name(void) {
   for (int i = 0; i < 37; i++) CHECK(to[i] == ($kept)($one(from[i])));
   for (int places = 15; places < 36; places += 10)
     for (int values = 15; values < 36; values += 10) {
-      $places(from, 40, to, places, values);
+      $places(from, 1, 40, to, places, values);
       for (int x = 0; x < places; x++)
         for (int y = 0; y < values; y++) CHECK(to[x * values + y] == ($kept)($one(from[y * 40 + x])));
     }
@@ -105,10 +109,10 @@ func TestCopies(t *testing.T) {
 			for _, d := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int8} {
 				n := target.Lanes(d.Size())
 				x, c := v.Of(d, n), w.Stored(d)
-				transpose := "TAPC_TRANSPOSE(from, step, to, apart) " + x.Transpose(n, "from", "step", "to", "apart")
+				line := "TAPC_LINE(from, to, n) __builtin_memcpy(to, from, (uint64_t)(n) * sizeof *(to))"
 				add(strings.Replace(copiesHarness, "copies_$n", fmt.Sprintf("copies_%v", d), 1), fmt.Sprintf("copies_%v", d), "$n", fmt.Sprint(n), "$type", c,
 					"$pack", product.Pack(x), "$squares", product.PackSquares(x), "$rows", product.PackRows(x, min(n, 3)), "$spread", product.Spread(x),
-					"$places", product.Places(x, "", "TAPC_KEPT "+c, "TAPC_ONE(x) x", transpose))
+					"$places", product.Places(x, "", "TAPC_KEPT "+c, "TAPC_ONE(x) x", line, product.Transposing(x, n))("tapc_places"))
 			}
 			for _, form := range []panels.Blocked{{Form: panels.Lines, From: scalar.Float32}, {Form: panels.Lines, From: scalar.BFloat16}, {Form: panels.Lines, From: scalar.Int8},
 				{Form: panels.Lines, From: scalar.UInt8}, {Form: panels.Across, From: scalar.UInt8}} {
@@ -120,7 +124,7 @@ func TestCopies(t *testing.T) {
 				name := fmt.Sprintf("%v_%d", form.From, form.Flip())
 				fmt.Fprintf(&tests, "#define ONE_%s(x) %s\n", name, c.One("x"))
 				add(convertersHarness, "converts_"+name, "$name", name, "$kept", kept, "$type", w.Stored(form.From), "$one", "ONE_"+name, "$lines", c.Lines(), "$line", c.Line(),
-					"$places", c.Places(), "$transposed", c.Transposed(), "$across", c.Across())
+					"$places", c.Places()("tapc_places"), "$transposed", c.Transposed(), "$across", c.Across())
 			}
 			text := "#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
 				"int main(void) {\n  int line;\n" + calls.String() + "  return 0;\n}\n"

@@ -26,22 +26,22 @@ func TestProducts(t *testing.T) {
 		turned         bool // the right operand's columns are not neighbours, or of several the left one's fold
 		has, hasNot    string
 	}{
-		{"in place", 1, 3, 40, 70, false, "", "_panel("},
+		{"in place", 1, 3, 40, 70, false, "", "tapc_pack"},
 		{"in place, one partial sum", 1, 1, 200, 150, false, "open", "sums = "},
 		{"in place, in parts", 1, 1, 700, 150, false, "open", "sums = "},
 		{"in place, of few rows, whole", 1, 2, 700, 150, false, "", "open"},
-		{"in place, partial sums in groups", 1, 2, 5000, 20, false, "totals", "_panel("},
-		{"in place, of rows that stay near", 1, 30, 20, 600, false, "", "_panel("},
+		{"in place, partial sums in groups", 1, 2, 5000, 20, false, "totals", "tapc_pack"},
+		{"in place, of rows that stay near", 1, 30, 20, 600, false, "", "tapc_pack"},
 		{"panels of a piece", 1, 30, 240, 10, false, "panels = ", "- f * "},
 		{"panels of a piece, block by block", 1, 25, 1100, 10, false, "- f * ", "_pack("},
 		{"panels that pieces share", 1, 300, 300, 10, false, "_pack(", "- f * "},
 		{"panels turned", 1, 26, 133, 50, true, "tapc_pack_squares_", "totals"},
 		{"panels turned, block by block", 1, 26, 801, 50, true, "tapc_pack_squares_", "totals"},
-		{"batch", 3, 29, 700, 13, false, "_panel(", "totals"},
-		{"rows in panels", 2, 61, 133, 70, true, "_rows(", "totals"},
-		{"rows in panels, block by block", 3, 37, 801, 130, true, "_rows(", "totals"},
-		{"rows for few columns", 2, 61, 133, 50, true, "", "_rows("},
-		{"few rows", 3, 11, 133, 70, true, "", "_rows("},
+		{"batch", 3, 29, 700, 13, false, "tapc_pack", "totals"},
+		{"rows in panels", 2, 61, 133, 70, true, "tapc_spread", "totals"},
+		{"rows in panels, block by block", 3, 37, 801, 130, true, "tapc_spread", "totals"},
+		{"rows for few columns", 2, 61, 133, 50, true, "", "tapc_spread"},
+		{"few rows", 3, 11, 133, 70, true, "", "tapc_spread"},
 	} {
 		forms = append(forms, formCase{c.name, products(c.batch, c.m, c.k, c.n, c.turned), c.has, c.hasNot})
 	}
@@ -61,9 +61,9 @@ func TestComputedFactors(t *testing.T) {
 		{"panels of a piece", 1, 30, 70, 3, 8, 4, false, "unroll 2", "- f * "},
 		{"zero points, two bits", 1, 24, 37, 2, 5, 2, true, "unroll 4", "- f * "},
 		{"bytes, block by block", 1, 30, 700, 25, 33, 8, true, "- f * ", "unroll 2"},
-		{"batch", 3, 24, 50, 2, 8, 4, true, "_panel(", "- f * "},
+		{"batch", 3, 24, 50, 2, 8, 4, true, "tapc_pack", "- f * "},
 		{"shared by pieces of rows", 1, 700, 20, 10, 16, 4, false, "_pack(", "- f * "},
-		{"few rows", 1, 23, 70, 3, 8, 4, false, "", "_panel("},
+		{"few rows", 1, 23, 70, 3, 8, 4, false, "", "tapc_pack"},
 	} {
 		batch := ""
 		if c.batch > 1 {
@@ -122,7 +122,7 @@ func TestLargeProducts(t *testing.T) {
 		{"with the next rows", 1100, 128, 10, "// the next rows", "_left(", usual},
 		{"with the next columns", 600, 300, 1024, "// the next columns", "_left(", usual},
 		{"with the next piece", 520, 240, 1024, "// the next piece", "_pack(", usual},
-		{"without a next piece, as columns are few", 258, 128, 10, "_panel(", "// the next", usual},
+		{"without a next piece, as columns are few", 258, 128, 10, "tapc_pack", "// the next", usual},
 		{"few rows, of what no cache holds", 2, 3000, 2800, "sums = ", "_left(", usual},
 		{"few rows, of what caches hold", 2, 3000, 530, "x16 open[", "sums = ", usual},
 		{"few rows, a long sum", 2, 9000, 30, "groups = (", "_left(", usual},

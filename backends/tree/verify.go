@@ -491,7 +491,7 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 	if !even {
 		v.fail(s, "elements of %s are no neighbours", m.Name)
 	}
-	if m.Scope == Private && writes {
+	if (m.Scope == Private || m.Scope == Registers) && writes {
 		v.declared[m].note(hull, v.task)
 	}
 	if m.Scope == Shared {

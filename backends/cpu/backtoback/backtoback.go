@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/blocking"
-	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/tree"
@@ -61,6 +60,9 @@ func (c *Kernel) Templates() string {
 	return text
 }
 
+// Common names the function of a template that kernels have together.
+func (c *Kernel) Common(template string) string { return c.products[0].Common(template) }
+
 // Constant gives the place in the kernel's table of an operand that was packed when the program was built.
 func (c *Kernel) Constant(operand int) int {
 	at := slices.IndexFunc(c.products[:], func(p *product.Product) bool {
@@ -75,7 +77,7 @@ func (c *Kernel) Threads() bool { return c.d.threads }
 // Region says what the tasks of a region are called, and how many picoseconds each takes.
 func (c *Kernel) Region(loop *tree.For) (name, picoseconds string) {
 	for i, prefix := range []string{"first", "last"} {
-		if strings.HasPrefix(macrotile.LastLeaf(loop.Body), prefix+"_panel") {
+		if strings.HasPrefix(loop.Var.Name, prefix+"_panel") {
 			_, each := c.products[i].Region(loop)
 			return prefix + "_pack", each
 		}

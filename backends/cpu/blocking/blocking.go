@@ -159,6 +159,14 @@ func (b *Blocking) Indices() int64 {
 // Partly says whether panels can be packed for some values of the reduction at a time: it has one dimension.
 func (b *Blocking) Partly() bool { return b.C.Window == nil && len(b.C.Reduction) == 1 }
 
+// InnerStep is how far a view steps along the innermost reduced dimension, 0 if nothing is reduced.
+func (b *Blocking) InnerStep(v nest.View) int64 {
+	if n := len(b.C.Reduction); n > 0 {
+		return b.C.Reduction[n-1].Step(v)
+	}
+	return 0
+}
+
 // RowPanels is how many panels of rows a place of the batch has.
 func (b *Blocking) RowPanels() int64 { return (b.C.Row.Extent + tile.RowPanel - 1) / tile.RowPanel }
 

@@ -60,16 +60,14 @@ func (c *Converter) Line() string {
 	return c.file("line.c", fmt.Sprintf("TAPC_AT_ONCE %d", n), "TAPC_TO "+t+"u", "TAPC_SOME(p) "+some)("tapc_image_line")
 }
 
-// Places names the function that copies places which are neighbours, the values of each of them step apart, so that the values are
-// neighbours: squares of 16 by 16 are transposed.
-func (c *Converter) Places() string {
-	d := kept(c.Form)
+// Places defines the functions that copy places so that their values are neighbours, and fill what is around them: squares of 16 by 16 are transposed.
+func (c *Converter) Places() func(function string) string {
+	d, line := kept(c.Form), c.Line()
 	transpose := c.V.Of(d, 16).Transpose(16, fmt.Sprintf("(const %s *)(from)", c.V.W.Type(d)), "step", "to", "apart")
 	if c.Form.From == scalar.Float32 || c.Form.Flip() != 0 {
-		c.Line()
 		transpose = c.file("square.c", "TAPC_TRANSPOSE(from, step, to, apart) "+transpose)("tapc_image_square") + "(from, step, to, apart)"
 	}
-	return product.Places(c.V.Of(c.Form.From, 16), fmt.Sprintf("_%d", c.Form.Flip()), append(c.elements(), "TAPC_TRANSPOSE(from, step, to, apart) "+transpose)...)
+	return product.Places(c.V.Of(c.Form.From, 16), fmt.Sprintf("_%d", c.Form.Flip()), append(c.elements(), "TAPC_LINE "+line, "TAPC_TRANSPOSE(from, step, to, apart) "+transpose)...)
 }
 
 // Transposed names the function that transposes a block: 16 by 16 groups of four bytes.

@@ -91,9 +91,6 @@ func (n *Kernel) Templates() string {
 	if n.p.C.Transposed {
 		n.p.TransposeSums(scalar.UInt32, "uint32_t")
 	}
-	if n.p.C.Padded != nil {
-		n.pad()
-	}
 	for _, o := range n.packed() {
 		if !o.fixed {
 			o.packFunction()
@@ -101,6 +98,9 @@ func (n *Kernel) Templates() string {
 	}
 	return n.String()
 }
+
+// Common names the function of a template that kernels have together.
+func (n *Kernel) Common(template string) string { return n.left.converter().Places()(template) }
 
 // Constant gives the place in the kernel's table of an operand that was packed when the program was built.
 func (n *Kernel) Constant(operand int) int {
@@ -121,7 +121,7 @@ func (n *Kernel) Region(loop *tree.For) (name, picoseconds string) {
 			return "pack_" + o.side.count, unit.Each(float64(o.wide()/tile.NarrowPanel*o.panel())/unit.PackRate, 1)
 		}
 	}
-	if last == "pad_row" {
+	if loop.Var.Name == "row" {
 		return "pad", unit.Each(float64(n.p.C.Padded.Elements()*n.left.layout.Blocked.Size())/unit.PackRate, loop.Trips())
 	}
 	return "task", unit.Each(n.p.E.Nanoseconds(n.p.K, unit.NarrowRate*float64(n.p.N)), n.p.Indices())

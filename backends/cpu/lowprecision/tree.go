@@ -2,7 +2,9 @@ package lowprecision
 
 import (
 	"fmt"
+	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
@@ -38,7 +40,7 @@ func (n *Kernel) Tree() *tree.Func {
 		f.Body = append(f.Body, &tree.Declare{Memory: m})
 	}
 	if d.C.Padded != nil {
-		f.Body = append(f.Body, d.Pad(d.zeros(macrotile.Whole, n.left.zero())...))
+		f.Body = append(f.Body, d.Pad(d.around()))
 	}
 	f.Body = append(f.Body, d.Rounds("column", d.C.Col.Extent, n.right.chunk, func(column *tree.Index, columns int64) []tree.Stmt {
 		d.Column, d.Columns = column, columns
@@ -49,6 +51,22 @@ func (n *Kernel) Tree() *tree.Func {
 		})...)
 	})...)
 	return f
+}
+
+// around is the byte around the copy of the left operand: its zero point, in the sign that the copy has. Numbers of bfloat16 that are 0 have such bytes too.
+func (d *driver) around() tree.Computed {
+	z, b := d.n.left.zero(), builder.New(d.Names, d.K, d.C.Views, nil)
+	if z.e == nil {
+		return b.Computed(scalar.NewConst(scalar.IntValue(scalar.Int32, int64(z.plus))))
+	}
+	for i, m := range d.Operands { // it is one number
+		b.Elements[i] = func() tree.Access {
+			return tree.Access{Memory: m, At: slices.Repeat([]*tree.Index{tree.Const(0)}, len(m.Dims))}
+		}
+	}
+	x := b.Computed(scalar.NewCast(scalar.Int32, z.e))
+	x.Value = &scalar.Expr{Op: scalar.Add, Type: scalar.Int32, Args: []*scalar.Expr{x.Value, scalar.NewConst(scalar.IntValue(scalar.Int32, int64(z.plus)))}}
+	return x
 }
 
 // zeros are the boxes of the operands that zero points are read from.

@@ -86,9 +86,12 @@ func (d *Driver) operand(i int) *tree.Memory {
 	o, v := d.K.Operands[i], d.C.Views[i]
 	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Operand: i, Written: o.Mode == schedule.Write, Base: point.Start(d.K, v)}
 	if d.C.Padded != nil && i == d.C.Left { // what is copied of it
+		p := d.C.Padded
 		m.Base = 0
-		for _, x := range d.C.Padded.Dims {
-			m.Dims = append(m.Dims, tree.Dim{Start: d.C.Padded.Live.Start[x.Dim], End: d.C.Padded.Live.End[x.Dim], Stride: 1})
+		for _, x := range p.Dims {
+			stride := p.Buffer.Strides[x.Dim]
+			m.Base -= p.Buffer.Range.Start[x.Dim] * stride
+			m.Dims = append(m.Dims, tree.Dim{Start: p.Live.Start[x.Dim], End: p.Live.End[x.Dim], Stride: stride})
 		}
 		return m
 	}
@@ -115,11 +118,46 @@ func (d *Driver) Padded(t scalar.DType) []tree.Stmt {
 	return []tree.Stmt{&tree.Declare{Memory: d.copied}, &tree.Declare{Memory: d.Left}}
 }
 
-// Pad is the region that copies the left operand, which may read others besides.
-func (d *Driver) Pad(besides ...tree.Box) tree.Stmt {
+// Pad is the region that copies the left operand, row by row: a byte is around.
+func (d *Driver) Pad(around tree.Computed) tree.Stmt {
+	p, image, n := d.C.Padded, d.Operands[d.C.Left], len(d.C.Padded.Dims)
+	across, inner := p.Dims[n-2], p.Dims[n-1]
+	first := max(across.First, p.Live.Start[across.Dim])
+	end := max(first, min(across.Last+1, p.Live.End[across.Dim]))
 	return d.Loop(tree.Thread, "row", tree.Const(0), tree.Const(d.copied.Dims[0].End), 1, func(row *tree.Index) []tree.Stmt {
-		to, from := tree.BoxOf(d.copied, tree.Only(row), tree.All(d.copied.Dims[1].End)), Whole(d.Operands[d.C.Left])
-		return []tree.Stmt{d.Call("pad_row", []tree.Box{to}, append([]tree.Box{from}, besides...), tree.Argument{}, tree.Number(row), to.Address())}
+		byte := tree.NewMemory(d.Fresh("around"), scalar.Int32, tree.Registers, 0, 1)
+		body := []tree.Stmt{&tree.Declare{Memory: byte}, &tree.Map{Dst: tree.Access{Memory: byte, At: []*tree.Index{tree.Const(0)}}, Computed: around}}
+		at, rest, inside := make([]tree.Span, n), row, []tree.Cond(nil)
+		for i, x := range slices.Backward(p.Dims[:n-2]) {
+			coordinate := rest.Mod(x.Extent()).Plus(x.First)
+			rest = rest.Div(x.Extent())
+			if start, end := p.Live.Start[x.Dim], p.Live.End[x.Dim]; x.First < start || x.Last >= end {
+				coordinate = d.Bound(&body, fmt.Sprintf("x%d", x.Dim), coordinate)
+				inside = append(inside, tree.Cond{Var: coordinate.Var(), From: tree.Const(start), Limit: tree.Const(end)})
+			}
+			at[i] = tree.Only(coordinate)
+		}
+		some := func(from, to int64) tree.Box {
+			return tree.BoxOf(d.copied, tree.Only(row), tree.Between(tree.Const((from-across.First)*inner.Extent()), tree.Const((to-across.First)*inner.Extent())))
+		}
+		fill := func(from, to int64) (out []tree.Stmt) {
+			if from < to {
+				b, w := tree.BoxOf(byte, tree.All(1)), some(from, to)
+				out = append(out, tree.Call("tapc_around", []tree.Box{w}, []tree.Box{b}, append([]tree.Argument{b.Address(), w.Address()}, Constants((to-from)*inner.Extent())...)...))
+			}
+			return out
+		}
+		there := append(fill(across.First, first), fill(end, across.Last+1)...)
+		if first < end {
+			at[n-2], at[n-1] = tree.Between(tree.Const(first), tree.Const(end)), tree.Between(tree.Const(inner.First), tree.Const(inner.Last+1))
+			r, w := tree.BoxOf(image, at...), some(first, end)
+			there = append(there, tree.Call("tapc_places", []tree.Box{w}, []tree.Box{r}, slices.Concat([]tree.Argument{r.Address()}, Constants(image.Dims[n-2].Stride, image.Dims[n-1].Stride),
+				[]tree.Argument{w.Address()}, Constants(end-first, inner.Extent()))...))
+		}
+		if len(inside) == 0 {
+			return append(body, there...)
+		}
+		return append(body, &tree.If{Conds: inside, Then: there, Else: fill(across.First, across.Last+1)})
 	})
 }
 
@@ -212,6 +250,14 @@ func Whole(m *tree.Memory) tree.Box {
 // Coordinates are those of the batch as arguments, behind the table of operands, with others behind them.
 func Coordinates(batch []*tree.Index, more ...*tree.Index) []tree.Argument {
 	return append([]tree.Argument{{}}, tree.Numbers(slices.Concat(batch, more)...)...)
+}
+
+// Constants are numbers that a template is given.
+func Constants(list ...int64) (out []tree.Argument) {
+	for _, n := range list {
+		out = append(out, tree.Number(tree.Const(n)))
+	}
+	return out
 }
 
 // LastLeaf gives the template of the last leaf in some statements, "" of none.

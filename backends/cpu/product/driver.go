@@ -5,7 +5,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
-	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
@@ -40,16 +39,16 @@ func (p *Product) Constant(operand int) int {
 
 // Region says what the tasks of a region are called, and how many picoseconds each takes.
 func (p *Product) Region(loop *tree.For) (name, picoseconds string) {
-	last, n := macrotile.LastLeaf(loop.Body), loop.Trips()
+	is, n := func(name string) bool { return strings.Contains(loop.Var.Name, name) }, loop.Trips()
 	each := func(bytes int64) string { return unit.Each(float64(bytes)/unit.PackRate, n) }
 	switch {
-	case last == "rows":
+	case is("several"):
 		return "pack_rows", each(p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes())
-	case last == "pad_row":
+	case is("row"):
 		return "pad", each(p.C.Padded.Elements() * int64(p.D.Size()))
-	case strings.HasSuffix(last, "panel"):
+	case is("panel"):
 		return "pack", unit.Each(float64(p.Length*tile.PanelBytes)/unit.PackRate, 1)
-	case strings.HasPrefix(last, "join"):
+	case is("join"):
 		return "join", unit.Each(float64(blocking.GroupBytes(p.Blocking, p.Cut))/unit.PackRate, p.Indices())
 	}
 	return "task", unit.Each(p.E.Nanoseconds(p.K, unit.TileRate*float64(p.N)), p.Indices()*max(1, p.Cut.Groups))
@@ -97,16 +96,6 @@ func (p *Product) Functions() {
 		windowFunction(p)
 	case p.C.Computed != nil:
 		computedFunction(p)
-	default:
-		p.packColumns()
-	}
-	switch {
-	case p.Pack.Left == tile.UpFront:
-		p.packRowsUpFront()
-	case p.C.Padded != nil:
-		pad(p)
-	case p.Pack.Left == tile.PerMacroTile:
-		p.packRows()
 	}
 	if p.C.Transposed {
 		p.TransposeSums(p.D, p.element())

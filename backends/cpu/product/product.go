@@ -64,14 +64,6 @@ func (p *Product) cast(vector string) string {
 	return fmt.Sprintf("(%s)%s", p.sumType(), vector)
 }
 
-// innerStep is how far a view steps along the innermost reduced dimension, 0 if nothing is reduced.
-func (p *Product) innerStep(v nest.View) int64 {
-	if n := len(p.C.Reduction); n > 0 {
-		return p.C.Reduction[n-1].Step(v)
-	}
-	return 0
-}
-
 // outerReduction gives the reduced dimensions but the innermost.
 func (p *Product) outerReduction() []nest.Dim {
 	return p.C.Reduction[:max(0, len(p.C.Reduction)-1)]

@@ -2,6 +2,7 @@ package product
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/tree"
@@ -85,7 +86,7 @@ func (t *task) packColumns(from, to *tree.Index) []tree.Stmt {
 	return t.d.someValues(from, to, func(at, end *tree.Index) []tree.Stmt {
 		return []tree.Stmt{t.d.Loop(tree.Serial, "col", t.J.From, t.J.To, t.Panel, func(j *tree.Index) []tree.Stmt {
 			values := tree.Between(at.Add(from.Times(-1)), end.Add(from.Times(-1)))
-			return []tree.Stmt{t.d.panel(t.Batch, j, at, end, tree.BoxOf(t.panels, tree.Only(t.Across(j).Div(t.Panel)), values, tree.All(t.Panel)))}
+			return t.d.panel(t.Batch, j, at, end, tree.BoxOf(t.panels, tree.Only(t.Across(j).Div(t.Panel)), values, tree.All(t.Panel)))
 		})}
 	})
 }
@@ -95,7 +96,8 @@ func (t *task) runTiles() (body []tree.Stmt) {
 	if t.rows != nil {
 		to := tree.BoxOf(t.rows, tree.Between(tree.Const(0), t.Down(t.I.To).Plus(t.Cut.TileRows-1).Div(t.Cut.TileRows)), tree.Between(tree.Const(0), t.count), tree.All(t.Cut.TileRows))
 		from := t.d.Of(t.C.Left, t.Batch, t.I, tree.Span{}, t.d.Run(t.from, t.to))
-		body = append(body, t.d.Call("left", []tree.Box{to}, []tree.Box{from}, from.Address(), tree.Number(t.Down(t.I.To)), tree.Number(t.count), to.Address()))
+		body = append(body, tree.Call(fmt.Sprintf("tapc_rows_%d", t.Cut.TileRows), []tree.Box{to}, []tree.Box{from}, slices.Concat([]tree.Argument{from.Address()}, macrotile.Constants(t.C.Row.Step(t.C.Views[t.C.Left])),
+			tree.Numbers(t.Down(t.I.To), t.count), []tree.Argument{to.Address()}, macrotile.Constants(t.Cut.TileRows*t.Cut.Fold))...))
 	}
 	body = append(body, t.Each(t.Cut.RowsFirst, func(i, j *tree.Index) []tree.Stmt {
 		var list []tree.Stmt

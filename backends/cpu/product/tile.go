@@ -236,13 +236,13 @@ func (t *registerTile) multiply(count string, names [2]string) {
 	left, right := p.C.Views[p.C.Left], p.C.Views[p.C.Right]
 	step, leftStep, rowStep := p.Panel, p.LeftWidth(), int64(1)
 	if leftStep == 0 {
-		leftStep, rowStep = p.innerStep(left), p.C.Row.Step(left)
+		leftStep, rowStep = p.InnerStep(left), p.C.Row.Step(left)
 	}
 	unaligned := ""
 	if p.Pack.Right == tile.Unpacked {
 		unaligned = "u"
 		if len(p.C.Reduction) > 0 {
-			step = p.innerStep(right)
+			step = p.InnerStep(right)
 		}
 	}
 	micro, _ := micro.Of(p.D)

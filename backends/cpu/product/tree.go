@@ -7,7 +7,9 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/computed"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -80,16 +82,12 @@ func (d *driver) before() (out []tree.Stmt) {
 		panels, groups := together(d.Blocking), point.Follows(d.Batch, d.C.Views[d.C.Left])
 		count := (d.RowPanels() + panels - 1) / panels
 		out = append(out, d.Loop(tree.Thread, "several", tree.Const(0), tree.Const(count*point.Count(groups)), 1, func(several *tree.Index) (body []tree.Stmt) {
-			first := several.Mod(count).Times(panels)
+			i0 := d.Let(&body, "i0", several.Mod(count).Times(panels*tile.RowPanel))
 			place := d.BatchOf(&body, several.Div(count), groups)
-			i0 := first.Times(tile.RowPanel)
-			to := tree.BoxOf(d.Left, tree.Only(several.Div(count)), tree.Between(first, first.Plus(panels).Min(tree.Const(d.RowPanels()))), tree.All(d.Length), tree.All(tile.RowPanel))
-			from := d.Of(d.C.Left, place, tree.Between(i0, i0.Plus(panels*tile.RowPanel).Min(tree.Const(d.C.Row.Extent))), tree.Span{}, d.WholeRun())
-			args := append(macrotile.Coordinates(place, i0), to.Address())
-			return append(body, d.Call("rows", []tree.Box{to}, []tree.Box{from}, args...))
+			return append(body, macrotile.AtEdge(i0, panels*tile.RowPanel, d.C.Row.Extent, func(rows int64) []tree.Stmt { return d.spread(place, several.Div(count), i0, rows) })...)
 		}))
 	case d.C.Padded != nil:
-		out = append(out, d.Pad())
+		out = append(out, d.Pad(tree.Computed{Value: scalar.NewConst(scalar.IntValue(scalar.Int32, 0))}))
 	}
 	return out
 }
@@ -114,7 +112,7 @@ func (d *driver) regions(groups int64) (out []tree.Stmt) {
 	tasks := tree.Const(groups * d.Tiles(d.Cut) * d.Inner)
 	if n := d.Cut.Groups; n > 0 {
 		return append(out, d.Loop(tree.Thread, "part", tree.Const(0), tasks.Times(n), 1, func(index *tree.Index) []tree.Stmt { return d.task(index, index.Div(n), index.Mod(n)) }),
-			d.Loop(tree.Thread, "task", tree.Const(0), tasks, 1, d.joining))
+			d.Loop(tree.Thread, "join", tree.Const(0), tasks, 1, d.joining))
 	}
 	return append(out, d.Loop(tree.Thread, "task", tree.Const(0), tasks, 1, func(task *tree.Index) []tree.Stmt { return d.task(task, task, nil) }))
 }
@@ -122,7 +120,7 @@ func (d *driver) regions(groups int64) (out []tree.Stmt) {
 // packing is the region in which the columns of a round are packed.
 func (d *driver) packing(groups int64) tree.Stmt {
 	across := d.PanelsOf(d.Columns)
-	loop := d.Loop(tree.Thread, "panel", tree.Const(0), tree.Const(groups*across), 1, func(panel *tree.Index) []tree.Stmt {
+	loop := d.Loop(tree.Thread, d.Prefix+"panel", tree.Const(0), tree.Const(groups*across), 1, func(panel *tree.Index) []tree.Stmt {
 		group, at := panel.Div(across), panel.Mod(across)
 		if groups == 1 {
 			group, at = tree.Const(0), panel
@@ -130,7 +128,7 @@ func (d *driver) packing(groups int64) tree.Stmt {
 		pack := func(from, to *tree.Index) (body []tree.Stmt) {
 			j := d.Let(&body, "col", at.Times(d.Panel).Add(d.Column))
 			place := d.BatchOf(&body, group.Add(d.Group), d.Groups())
-			return append(body, d.panel(place, j, from, to, tree.BoxOf(d.right, tree.Only(group), tree.Only(at), tree.Between(from, to), tree.All(d.Panel))))
+			return append(body, d.panel(place, j, from, to, tree.BoxOf(d.right, tree.Only(group), tree.Only(at), tree.Between(from, to), tree.All(d.Panel)))...)
 		}
 		return d.someValues(tree.Const(0), tree.Const(d.Length), pack)
 	})
@@ -150,8 +148,74 @@ func (d *driver) someValues(from, to *tree.Index, pack func(from, to *tree.Index
 	})}
 }
 
-// panel packs the columns from one on.
-func (d *driver) panel(batch []*tree.Index, j, from, to *tree.Index, panel tree.Box) tree.Stmt {
+// panel packs the columns from one on, some values of the reduction.
+func (d *driver) panel(batch []*tree.Index, j, from, to *tree.Index, panel tree.Box) []tree.Stmt {
+	if d.C.Window != nil || d.C.Computed != nil {
+		return []tree.Stmt{d.leafPanel(batch, j, from, to, panel)}
+	}
+	view, length := d.C.Views[d.C.Right], d.C.InnerReduction()
+	across, step, ahead := d.C.Col.Step(view), d.InnerStep(view), int64(0)
+	if a := d.Target.Copies().Ahead; d.Partly() && across == 1 && step > a {
+		ahead = a
+	}
+	if !d.Partly() {
+		from, to = tree.Const(0), tree.Const(length)
+	}
+	return d.reduced(from, to, panel.From[len(panel.From)-2], func(run []tree.Span, at tree.Span) []tree.Stmt {
+		return macrotile.AtEdge(j, d.Panel, d.C.Col.Extent, func(live int64) []tree.Stmt {
+			read, write := d.Of(d.C.Right, batch, tree.Span{}, tree.Some(j, live), run), panel
+			write.From, write.To = slices.Clone(panel.From), slices.Clone(panel.To)
+			write.From[len(write.From)-2], write.To[len(write.To)-2] = at.From, at.To
+			template := "tapc_pack"
+			if step == 1 && across != 1 && live == d.Panel && length >= int64(d.N) {
+				template = "tapc_pack_squares"
+			}
+			args := append(macrotile.Constants(step, across, live), tree.Number(to.Minus(from)))
+			return []tree.Stmt{tree.Call(template, []tree.Box{write}, []tree.Box{read}, slices.Concat([]tree.Argument{read.Address()}, args, macrotile.Constants(ahead),
+				[]tree.Argument{write.Address()}, macrotile.Constants(d.Panel))...)}
+		})
+	})
+}
+
+// reduced makes loops over the outer dimensions of the reduction around something that is done for a part of the innermost, of which panels have the values from one on.
+func (d *driver) reduced(from, to, first *tree.Index, body func(run []tree.Span, at tree.Span) []tree.Stmt) []tree.Stmt {
+	run := d.Run(from, to)
+	var open func(x int, first *tree.Index) []tree.Stmt
+	open = func(x int, first *tree.Index) []tree.Stmt {
+		if x >= len(run)-1 {
+			return body(slices.Clone(run), tree.Between(first, first.Add(to.Minus(from))))
+		}
+		return []tree.Stmt{d.Loop(tree.Serial, "f", tree.Const(0), run[x].To, 1, func(at *tree.Index) []tree.Stmt {
+			run[x] = tree.Only(at)
+			return open(x+1, first.Add(at.Times(nest.Points(d.C.Reduction[x+1:]))))
+		})}
+	}
+	return open(0, first)
+}
+
+// spread packs some rows from one on in panels which share lines of memory.
+func (d *driver) spread(batch []*tree.Index, group, i *tree.Index, rows int64) []tree.Stmt {
+	length, first := d.C.InnerReduction(), i.Div(tile.RowPanel)
+	return d.reduced(tree.Const(0), tree.Const(length), tree.Const(0), func(run []tree.Span, at tree.Span) []tree.Stmt {
+		read := d.Of(d.C.Left, batch, tree.Some(i, rows), tree.Span{}, run)
+		write := tree.BoxOf(d.Left, tree.Only(group), tree.Some(first, (rows+tile.RowPanel-1)/tile.RowPanel), at, tree.All(tile.RowPanel))
+		args := macrotile.Constants(d.C.Row.Step(d.C.Views[d.C.Left]), d.InnerStep(d.C.Views[d.C.Left]), rows, length, d.Target.Copies().Ahead)
+		return []tree.Stmt{tree.Call("tapc_spread", []tree.Box{write}, []tree.Box{read}, slices.Concat([]tree.Argument{read.Address()}, args, []tree.Argument{write.Address()},
+			macrotile.Constants(d.Length*tile.RowPanel, tile.RowPanel))...)}
+	})
+}
+
+// together is how many panels of rows of four bytes each are filled at once, so that they share whole lines of memory.
+func together(b *blocking.Blocking) int64 {
+	n, line := int64(1), b.Target.Copies().Line
+	for n*tile.RowPanel*4%line != 0 {
+		n++
+	}
+	return n
+}
+
+// leafPanel is the leaf that packs columns whose elements do not stand evenly, or are computed.
+func (d *driver) leafPanel(batch []*tree.Index, j, from, to *tree.Index, panel tree.Box) tree.Stmt {
 	args := macrotile.Coordinates(batch, j)
 	reduction := d.WholeRun()
 	if d.Partly() {

@@ -104,6 +104,7 @@ type Templates interface {
 	Constant(operand int) (slot int)                  // of an operand that was packed when the program was built, in the kernel's table
 	Region(loop *tree.For) (name, picoseconds string) // what the tasks of a loop are called, and how long each takes
 	Threads() bool                                    // whether several threads do them
+	Common(template string) (function string)         // the name of a function that all kernels have together, which it defines
 }
 
 // common is what the names of templates begin with that all kernels have together: C of their own, which a back end defines.
@@ -584,7 +585,9 @@ func (p *printer) leaf(s *tree.Leaf) {
 		}
 	}
 	name := s.Template
-	if !strings.HasPrefix(name, common) {
+	if strings.HasPrefix(name, common) {
+		name = p.templates.Common(name)
+	} else {
 		name = p.name + "_" + name
 	}
 	p.Line("%s(%s);%s", name, strings.Join(args, ", "), about)

@@ -167,6 +167,9 @@ func Define(v *vector.Printer, lanes int) {
 	}
 }
 
+// Common names the function of a template that kernels have together.
+func (w *templates) Common(template string) string { return template }
+
 // Templates writes the functions of the leaves of the tree.
 func (w *templates) Templates() string {
 	Define(w.u.V, int(w.lanes))

@@ -15,8 +15,9 @@ import (
 // Padded is the left operand of a contraction whose accesses leave what is read of its buffer, and count as zero there: the image of a convolution
 // with pads, which may be a part of the buffer. Code copies it with zeros around it before it multiplies.
 type Padded struct {
-	Dims []PaddedDim  // of the copy, outermost first
-	Live zspace.Range // the coordinates in the buffer whose elements are read
+	Dims   []PaddedDim  // of the copy, outermost first
+	Live   zspace.Range // the coordinates in the buffer whose elements are read
+	Buffer *schedule.Buffer
 }
 
 // PaddedDim is one dimension of a copy with zeros around.
@@ -89,7 +90,7 @@ func copyOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand 
 	if h.Below(inner) || h.Above(inner) {
 		return nil, View{}, false
 	}
-	p := &Padded{Live: live}
+	p := &Padded{Live: live, Buffer: buffers[o.Buffer]}
 	for d := range h.First {
 		if d != inner {
 			p.Dims = append(p.Dims, PaddedDim{Dim: d, First: h.First[d], Last: h.Last[d]})
