@@ -49,13 +49,41 @@ static int copies_$n(void) {
   }
   for (int places = n - 1; places < width; places += 2)
     for (int count = n - 1; count < width; count += 2) {
-      for (int across = 1; across < 150; across = across == 1 ? count : 149)
-        for (int step = 1; step < 150; step += across == 1 ? 139 : 10) {
-          $places(from, across, step, to, places, count);
-          for (int x = 0; x < places; x++)
-            for (int y = 0; y < count; y++) CHECK(to[x * count + y] == from[x * across + y * step]);
-        }
+      for (int i = 0; i < 6; i++) {
+        const int across = i / 2 == 0 ? 1 : i / 2 == 1 ? count : 149, step = i % 2 == 0 ? 1 : i == 1 ? 140 : 3;
+        $places(from, across, step, to, places, count);
+        for (int x = 0; x < places; x++)
+          for (int y = 0; y < count; y++) CHECK(to[x * count + y] == from[x * across + y * step]);
+      }
     }
+  static _Alignas(64) $mask live[2 * n];
+  for (int i = 0; i < 2 * n; i++) live[i] = -(i % 3 != 0);
+  const $type fill[1] = {77};
+  for (int kind = 1; kind <= n + 1; kind++) { // neighbours up to a row's end, or all of them, or every second one
+    int64_t at[n], reach[3], runs[3];
+    uint32_t lanes[4];
+    const int step = kind == n + 1 ? 2 : 1;
+    for (int l = 0; l < n; l++) at[l] = l < kind ? l * step : l + 200;
+    $window_reach(at, step, n, reach);
+    CHECK(reach[0] == (kind >= n) && reach[1] == 0 && reach[2] == at[n - 1]);
+    for (int there = 0; there < 2; there++)
+      for (int guarded = 0; guarded < 2; guarded++) {
+        $window(from + 100, 100, there ? most : 101, at, reach, step, guarded, live, fill, 5, to, n);
+        for (int l = 0; l < n; l++) CHECK(to[l] == (!guarded || live[l] ? from[100 + at[l]] : 77));
+      }
+    $window_runs(at, live, 2, runs, lanes);
+#if defined(__AVX512F__)
+    CHECK(n > 16 || runs[0] == (kind < n ? 2 : kind == n ? 1 : 0));
+#else
+    CHECK(runs[0] == 0);
+#endif
+    for (int g = 0; g < 2 && runs[0] > 0 && $masked; g++) {
+      if (runs[0] == 1) $window_one(from + 100, runs, lanes + g, fill, to);
+      else $window_two(from + 100, runs, lanes + g, 2, fill, to);
+      for (int l = 0; l < n; l++) CHECK(to[l] == (live[g * n + l] ? from[100 + at[l]] : 77));
+    }
+  }
+  $window_ahead(from, (int64_t[]){0}, 3, 2, 7);
   return 0;
 }
 `
@@ -108,11 +136,14 @@ func TestCopies(t *testing.T) {
 			}
 			for _, d := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int8} {
 				n := target.Lanes(d.Size())
-				x, c := v.Of(d, n), w.Stored(d)
+				x, c, window := v.Of(d, n), w.Stored(d), product.Window(v, d, n)
 				line := "TAPC_LINE(from, to, n) __builtin_memcpy(to, from, (uint64_t)(n) * sizeof *(to))"
 				add(strings.Replace(copiesHarness, "copies_$n", fmt.Sprintf("copies_%v", d), 1), fmt.Sprintf("copies_%v", d), "$n", fmt.Sprint(n), "$type", c,
 					"$pack", product.Pack(x), "$squares", product.PackSquares(x), "$rows", product.PackRows(x, min(n, 3)), "$spread", product.Spread(x),
-					"$places", product.Places(x, "", "TAPC_KEPT "+c, "TAPC_ONE(x) x", line, product.Transposing(x, n))("tapc_places"))
+					"$places", product.Places(x, "", "TAPC_KEPT "+c, "TAPC_ONE(x) x", line, product.Transposing(x, n))("tapc_places"),
+					"$masked", map[bool]string{true: "1", false: "0"}[vector.HasMasks(d, n)], "$mask", w.Type(vector.IntegerOf(d.Size(), true)), "$window_runs", window("tapc_window_runs"),
+					"$window_one", window("tapc_window_one"), "$window_two", window("tapc_window_two"), "$window_ahead", window("tapc_window_ahead"), "$window_reach", window("tapc_window_reach"),
+					"$window", window("tapc_window"))
 			}
 			for _, form := range []panels.Blocked{{Form: panels.Lines, From: scalar.Float32}, {Form: panels.Lines, From: scalar.BFloat16}, {Form: panels.Lines, From: scalar.Int8},
 				{Form: panels.Lines, From: scalar.UInt8}, {Form: panels.Across, From: scalar.UInt8}} {

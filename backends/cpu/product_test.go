@@ -61,9 +61,9 @@ func TestComputedFactors(t *testing.T) {
 		{"panels of a piece", 1, 30, 70, 3, 8, 4, false, "unroll 2", "- f * "},
 		{"zero points, two bits", 1, 24, 37, 2, 5, 2, true, "unroll 4", "- f * "},
 		{"bytes, block by block", 1, 30, 700, 25, 33, 8, true, "- f * ", "unroll 2"},
-		{"batch", 3, 24, 50, 2, 8, 4, true, "tapc_pack", "- f * "},
+		{"batch", 3, 24, 50, 2, 8, 4, true, "_panel(", "- f * "},
 		{"shared by pieces of rows", 1, 700, 20, 10, 16, 4, false, "_pack(", "- f * "},
-		{"few rows", 1, 23, 70, 3, 8, 4, false, "", "tapc_pack"},
+		{"few rows", 1, 23, 70, 3, 8, 4, false, "", "_panel("},
 	} {
 		batch := ""
 		if c.batch > 1 {

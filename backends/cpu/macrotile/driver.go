@@ -60,8 +60,8 @@ func (d *Driver) apart(i int) bool {
 	return d.C.Window != nil && i == d.C.Right || computed.Reads(d.C.Computed, i)
 }
 
-// dims are the dimensions of an operand: of the batch, of rows, of columns and of the reduction.
-func (d *Driver) dims(i int) (out []nest.Dim) {
+// Dims are the dimensions of an operand: of the batch, of rows, of columns and of the reduction.
+func (d *Driver) Dims(i int) (out []nest.Dim) {
 	for _, a := range d.Batch {
 		out = append(out, a.Dim)
 	}
@@ -101,7 +101,7 @@ func (d *Driver) operand(i int) *tree.Memory {
 
 // strides are how an operand moves along its dimensions.
 func (d *Driver) strides(i int) (out []tree.Dim) {
-	for _, x := range d.dims(i) {
+	for _, x := range d.Dims(i) {
 		out = append(out, tree.Dim{End: x.Extent, Stride: x.Step(d.C.Views[i])})
 	}
 	return out

@@ -90,11 +90,7 @@ func (p *Product) Functions() {
 			}
 		})
 	})
-	switch {
-	case p.Pack.Right != tile.UpFront && p.Pack.Right != tile.PerMacroTile:
-	case p.C.Window != nil:
-		windowFunction(p)
-	case p.C.Computed != nil:
+	if p.C.Computed != nil && (p.Pack.Right == tile.UpFront || p.Pack.Right == tile.PerMacroTile) {
 		computedFunction(p)
 	}
 	if p.C.Transposed {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 //go:embed c/*.c
@@ -24,6 +25,9 @@ func (p *Product) Common(template string) string {
 		return Spread(x)
 	case "tapc_places", "tapc_around":
 		return Places(x, "", "TAPC_KEPT "+p.E.W.Stored(p.D), "TAPC_ONE(x) x", "TAPC_LINE(from, to, n) __builtin_memcpy(to, from, (uint64_t)(n) * sizeof *(to))", Transposing(x, p.N))(template)
+	}
+	if strings.HasPrefix(template, "tapc_window") {
+		return Window(p.E.V, p.D, p.N)(template)
 	}
 	rows, _ := strconv.Atoi(strings.TrimPrefix(template, "tapc_rows_"))
 	return PackRows(x, rows)
@@ -51,6 +55,17 @@ func Spread(x vector.Type) string { return x.File(files, "spread.c", "")("tapc_s
 // Places defines those that copy places so that their values are neighbours, and fill what is around, in a variant with macros for elements, neighbours and squares.
 func Places(x vector.Type, variant string, macros ...string) func(function string) string {
 	return x.File(files, "places.c", variant, macros...)
+}
+
+// Window defines those that pack columns which a window slides over.
+func Window(v *vector.Printer, d scalar.DType, n int) func(function string) string {
+	x, mask := v.Of(d, n), v.MaskType(d.Size(), n)
+	some := "((void)(p), (void)(lanes), (others))" // which no tree asks for
+	if vector.HasMasks(d, n) {
+		some = fmt.Sprintf("(TAPC_VECTOR)__builtin_ia32_loadup%s512_mask((const TAPC_ELEMENT *)(p), others, (uint%d_t)(lanes))", map[int]string{4: "s", 8: "d"}[d.Size()], n)
+	}
+	return x.File(files, "window.c", "", "TAPC_LOAD(p, n) "+x.Load("p", "n"), "TAPC_GATHER(p, step, n) "+x.Gather("p", "step", "n"), "TAPC_SPLAT(x) "+v.Splat(vector.Value{Text: "x", Type: d, Uniform: true}, n).Text,
+		"TAPC_MASK "+v.W.Type(vector.IntegerOf(d.Size(), true)), "TAPC_PICK(mask, a, b) "+v.Pick(v.Type(d, n), mask, "*(const "+mask+" *)(mask)", "a", "b"), "TAPC_SOME(p, others, lanes) "+some)
 }
 
 // Transposing is the macro that transposes some rows of whole vectors.

@@ -82,9 +82,10 @@ func (d *driver) before() (out []tree.Stmt) {
 		panels, groups := together(d.Blocking), point.Follows(d.Batch, d.C.Views[d.C.Left])
 		count := (d.RowPanels() + panels - 1) / panels
 		out = append(out, d.Loop(tree.Thread, "several", tree.Const(0), tree.Const(count*point.Count(groups)), 1, func(several *tree.Index) (body []tree.Stmt) {
-			i0 := d.Let(&body, "i0", several.Mod(count).Times(panels*tile.RowPanel))
+			first := several.Mod(count).Times(panels)
+			i0 := d.Let(&body, "i0", first.Times(tile.RowPanel))
 			place := d.BatchOf(&body, several.Div(count), groups)
-			return append(body, macrotile.AtEdge(i0, panels*tile.RowPanel, d.C.Row.Extent, func(rows int64) []tree.Stmt { return d.spread(place, several.Div(count), i0, rows) })...)
+			return append(body, macrotile.AtEdge(i0, panels*tile.RowPanel, d.C.Row.Extent, func(rows int64) []tree.Stmt { return d.spread(place, several.Div(count), first, i0, rows) })...)
 		}))
 	case d.C.Padded != nil:
 		out = append(out, d.Pad(tree.Computed{Value: scalar.NewConst(scalar.IntValue(scalar.Int32, 0))}))
@@ -150,7 +151,10 @@ func (d *driver) someValues(from, to *tree.Index, pack func(from, to *tree.Index
 
 // panel packs the columns from one on, some values of the reduction.
 func (d *driver) panel(batch []*tree.Index, j, from, to *tree.Index, panel tree.Box) []tree.Stmt {
-	if d.C.Window != nil || d.C.Computed != nil {
+	if d.C.Window != nil {
+		return d.window(batch, j, panel)
+	}
+	if d.C.Computed != nil {
 		return []tree.Stmt{d.leafPanel(batch, j, from, to, panel)}
 	}
 	view, length := d.C.Views[d.C.Right], d.C.InnerReduction()
@@ -193,12 +197,12 @@ func (d *driver) reduced(from, to, first *tree.Index, body func(run []tree.Span,
 	return open(0, first)
 }
 
-// spread packs some rows from one on in panels which share lines of memory.
-func (d *driver) spread(batch []*tree.Index, group, i *tree.Index, rows int64) []tree.Stmt {
-	length, first := d.C.InnerReduction(), i.Div(tile.RowPanel)
+// spread packs some rows from one on in panels from one on, which lie in the same lines of memory.
+func (d *driver) spread(batch []*tree.Index, group, first, i *tree.Index, rows int64) []tree.Stmt {
+	length := d.C.InnerReduction()
 	return d.reduced(tree.Const(0), tree.Const(length), tree.Const(0), func(run []tree.Span, at tree.Span) []tree.Stmt {
 		read := d.Of(d.C.Left, batch, tree.Some(i, rows), tree.Span{}, run)
-		write := tree.BoxOf(d.Left, tree.Only(group), tree.Some(first, (rows+tile.RowPanel-1)/tile.RowPanel), at, tree.All(tile.RowPanel))
+		write := tree.BoxOf(d.Left, tree.Only(group), tree.Between(first, first.Plus(together(d.Blocking)).Min(tree.Const(d.RowPanels()))), at, tree.All(tile.RowPanel))
 		args := macrotile.Constants(d.C.Row.Step(d.C.Views[d.C.Left]), d.InnerStep(d.C.Views[d.C.Left]), rows, length, d.Target.Copies().Ahead)
 		return []tree.Stmt{tree.Call("tapc_spread", []tree.Box{write}, []tree.Box{read}, slices.Concat([]tree.Argument{read.Address()}, args, []tree.Argument{write.Address()},
 			macrotile.Constants(d.Length*tile.RowPanel, tile.RowPanel))...)}

@@ -171,6 +171,9 @@ func findProducts(c *Contraction, k *schedule.Kernel, aside *scalar.Expr) bool {
 func (c *Contraction) findConstants(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
 	c.Constant.Left = Prepackable(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
 	c.Constant.Right = Prepackable(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil && c.Computed == nil
+	if w := c.Window; w != nil {
+		c.Window = &Window{w.Guard, w.Fill, buffers[k.Operands[c.Right].Buffer]}
+	}
 	if c.Constant.Right {
 		c.mergeReduction(k)
 	}

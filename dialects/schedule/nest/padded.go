@@ -3,11 +3,10 @@ package nest
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/schedule/whole"
-	"tensortapestry.org/tapc/ir/affine"
-
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )

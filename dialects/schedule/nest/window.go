@@ -14,8 +14,9 @@ import (
 // window over an image. Columns and reduction dimensions then merge as if that operand were not there, and it is copied in order before it is
 // used, each loop of theirs followed by itself.
 type Window struct {
-	Guard *scalar.Expr // of loops alone: where it is false, Fill stands for the element, which may not exist; nil is always true
-	Fill  scalar.Value
+	Guard  *scalar.Expr // of loops alone: where it is false, Fill stands for the element, which may not exist; nil is always true
+	Fill   scalar.Value
+	Buffer *schedule.Buffer
 }
 
 const (
@@ -40,7 +41,7 @@ func factorOf(e *scalar.Expr) (factor, bool) {
 	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const || !ofLoops(e.Args[0]) {
 		return factor{}, false
 	}
-	return factor{e.Args[1].Ref, &Window{e.Args[0], e.Args[2].Value}}, true
+	return factor{e.Args[1].Ref, &Window{Guard: e.Args[0], Fill: e.Args[2].Value}}, true
 }
 
 // FewFilters says whether an operation sums floats in a convolution with fewer than minWindowRows filters in a group. It is no contraction, whose
