@@ -8,14 +8,14 @@
 # several sizes, and tuning. The run-time library (backends/cpu/runtime) is neither.
 set -eu
 for commit in "$@"; do
-	git ls-tree -r --name-only "$commit" -- backends/cpu backends/cnest passes/tile dialects/schedule/nest dialects/schedule/alike dialects/schedule/config.go |
+	git ls-tree -r --name-only "$commit" -- backends/cpu backends/tune backends/cnest passes/tile dialects/schedule/nest dialects/schedule/alike dialects/schedule/config.go |
 		grep -E '\.(go|c)$' | grep -vE '_test\.go$|/testdata/|/cputest/|/runtime/|/micro/c/(us|s|bf)dot\.c$' |
 		while read -r file; do
 			part=kernels
 			case ${file#backends/cpu/} in
-			tune/* | template/* | devices/* | note/* | cabi/* | symbols/* | toolchain/*) part=programs ;;
+			backends/tune/* | tune/* | trial/* | template/* | devices/* | note/* | cabi/* | symbols/* | toolchain/*) part=programs ;;
 			# files of the package of programs, which held kernels too once
-			build.go | cpu.go | dispatch.go | elf.go | emit.go | library.go | memory.go | objects.go | program.go | target.go | toolchain.go | versions.go)
+			build.go | cpu.go | dispatch.go | elf.go | emit.go | lab.go | library.go | memory.go | objects.go | program.go | target.go | toolchain.go | versions.go)
 				part=programs ;;
 			*/*) ;;
 			*) test -z "$(git ls-tree --name-only "$commit" backends/cpu/product)" || part=programs ;;
