@@ -207,7 +207,8 @@ type code struct {
 	about      []string // what the kernels are, and where they stand in the user's file
 	first      *schedule.Kernel
 	text       string
-	written    bool // out for vectors and registers, so that compilers need not do more than translate it
+	bytes      int64 // of its instructions, at most
+	written    bool  // out for vectors and registers, so that compilers need not do more than translate it
 	workspaces []schedule.Workspace
 	asked      []unit.Ask // by the first
 }
@@ -240,7 +241,11 @@ func (e *emitter) all() error {
 			e.unit.Raw(b.From)
 		}
 	}
-	p.Process.Library = p.Process.Library || e.unit.W.Calls()
+	bytes := int64(0)
+	for _, c := range e.codes {
+		bytes += c.bytes
+	}
+	p.Process.Library, p.Process.Code = p.Process.Library || e.unit.W.Calls(), max(p.Process.Code, bytes)
 	return nil
 }
 
@@ -303,7 +308,32 @@ func (e *emitter) write(node *ir.Node, a *nest.Analysis) (*code, error) {
 		return nil, diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
 	about := append(cnest.About(e.g, a.Kernel), "  "+c.String())
-	return &code{about: about, first: a.Kernel, text: text, written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
+	return &code{about: about, first: a.Kernel, text: text, bytes: codeBytes(text, c), written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
+}
+
+// Bytes of the instructions of a kernel: what each has, and for each character of its C, of products and of others, which have functions in place.
+const (
+	leastCode   = 512
+	productCode = 0.7
+	otherCode   = 1.2
+)
+
+// codeBytes is what the instructions of a kernel take at most by its config, which may be none, and the characters of its C: without the blanks at the beginning of lines, comments, and
+// the lines that begin functions, whose names say for which of several processors they are.
+func codeBytes(text string, c *schedule.Config) int64 {
+	characters := 0
+	for line := range strings.Lines(text) {
+		code := strings.TrimSpace(line)
+		begins := strings.HasSuffix(code, "{") && code[0] == line[0]
+		if !begins && !strings.HasPrefix(code, "//") {
+			characters += len(code)
+		}
+	}
+	each := otherCode
+	if c != nil && slices.ContainsFunc(c.Stages, func(s schedule.Stage) bool { return s.Algorithm == schedule.Contraction }) {
+		each = productCode
+	}
+	return leastCode + int64(each*float64(characters))
 }
 
 // begin begins a kernel, for which there are workspaces.

@@ -17,7 +17,7 @@ import (
 const (
 	processBytes   = 2_020_000 // the C library, the run-time library, the buffers of files, and the main thread's stack
 	libraryBytes   = 560_000   // the C library's mathematical functions, which are a library of their own
-	stepBytes      = 4 << 10   // the code of a kernel
+	stepBytes      = 512       // what is said of a step, and its call
 	stackBytes     = 16 << 10  // the part of a thread's stack that is used, without arrays
 	unpackingBytes = 96 << 10  // the buffers through which an input is unpacked
 	pageBytes      = 4 << 10
@@ -60,7 +60,7 @@ func (p *program) memoryTerms() []backends.MemoryTerm {
 	arena := inMemory(p.ArenaBytes()) - untouched(p)
 	return []backends.MemoryTerm{
 		{What: "the process: C library, buffers of files, stack", Bytes: process},
-		{What: fmt.Sprintf("code of %d kernels", steps), Bytes: steps * stepBytes},
+		{What: fmt.Sprintf("code of %d kernels", steps), Bytes: p.Process.Code + steps*stepBytes},
 		{What: "constants", Bytes: p.Block.Bytes},
 		{What: "inputs", Bytes: inputs},
 		{What: "outputs", Bytes: outputs},

@@ -21,6 +21,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -88,7 +89,7 @@ func tensorText(name string, shape ...int) string {
 const unsure = 64 * 4096
 
 // A program has no more in memory than it says, and at most a tenth less; and it gives the same bytes with any number of threads. So with two devices, of which one reads
-// and writes its part at the other's: of the arena a gap is never touched, of 16 MiB, or of one that a huge page has with its neighbours.
+// and writes its part at the other's: of the arena a gap is never touched, of 16 MiB, or of one that a huge page has with its neighbours; and with 600 kernels, whose code is 2.8 MB (a hundred, unless all tests are asked for).
 func TestPeakMemory(t *testing.T) {
 	cc := cputest.Compiler(t)
 	dir, peakOf := t.TempDir(), cputest.Peak(t, cc)
@@ -112,10 +113,18 @@ func TestPeakMemory(t *testing.T) {
 		shard("e", "(tensor: %x[0:2097152]) -> (result: %y[0:2097152])", "0:2097152", 0) + shard("e", "(tensor: %x[2097152:4194304]) -> (result: %y[2097152:4194304])", "2097152:4194304", 1)
 	columns := tensorText("x", 512, 512) + tensorText("w", 512, 512) + tensorText("y", 512, 512) + "%g = operation op:matmul (X: %x, Y: %w) -> (Z: %y)\n" +
 		shard("g", "(X: %x, Y: %w[0:512, 0:256]) -> (Z: %y[0:512, 0:256])", "0:512, 0:256", 0) + shard("g", "(X: %x, Y: %w[0:512, 256:512]) -> (Z: %y[0:512, 256:512])", "0:512, 256:512", 1)
+	kernels := 100
+	if testkit.Full() {
+		kernels = 600
+	}
+	many := tensorText("x", kernels, 900) + tensorText("y", kernels, 900) + "%e = operation op:softmax {dims: [1]} (tensor: %x) -> (result: %y)\n"
+	for i := range kernels { // each of code of its own
+		many += shard("e", fmt.Sprintf("(tensor: %%x[%d:%d, 0:900]) -> (result: %%y[%d:%d, 0:900])", i, i+1, i, i+1), fmt.Sprintf("%d:%d", i, i+1), 0)
+	}
 	packed := filepath.Join(dir, "x.npz")
 	writePacked(t, packed, 4<<20)
 	for _, c := range []struct{ name, graph, input string }{
-		{"images", images, ""}, {"mlp", mlp, ""}, {"rows", sorted, ""}, {"across", across, ""}, {"blocks", attentionSize{1, 4, 700, 3000, 64, 64}.kernel(""), ""}, {"large", large, ""}, {"packed", large, packed}, {"halves", halves, ""}, {"columns", columns, ""}, {"small", tensorText("x", 1) + tensorText("y", 1) +
+		{"images", images, ""}, {"mlp", mlp, ""}, {"rows", sorted, ""}, {"across", across, ""}, {"blocks", attentionSize{1, 4, 700, 3000, 64, 64}.kernel(""), ""}, {"large", large, ""}, {"packed", large, packed}, {"halves", halves, ""}, {"columns", columns, ""}, {"kernels", many, ""}, {"small", tensorText("x", 1) + tensorText("y", 1) +
 			"%e = operation op:exp (tensor: %x) -> (result: %y)\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,11 +14,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/sample"
@@ -120,13 +123,16 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	for r := range leastRounds {
 		o.Watch.Plan(stepRound(r))
 	}
+	group, building := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.NumCPU())
 	for i := range list {
 		p := &list[i]
-		o.Watch.Begin(stepBuild(list, i))
 		p.program = filepath.Join(o.Dir, fmt.Sprintf("probe%d", i))
-		if err := p.build(ctx, o.Tapc); err != nil {
-			return nil, err
-		}
+		group.Go(func() error { return p.build(building, o.Tapc) }) // waits until few are being built
+		o.Watch.Begin(stepBuild(list, i))
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	return &Run{o, m, list}, nil
 }

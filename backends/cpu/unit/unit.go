@@ -33,10 +33,11 @@ type Memory struct {
 	Process Process
 }
 
-// Process is what kernels need of the process that carries them out: bytes of its stack for the largest array that one has there, and whether they call functions of the C library.
+// Process is what kernels need of the process that carries them out: bytes of its stack for the largest array that one has there, bytes of their instructions at most, of one target, and
+// whether they call functions of the C library.
 type Process struct {
-	Stack   int64
-	Library bool
+	Stack, Code int64
+	Library     bool
 }
 
 // Room makes sure of the workspaces of a kernel. Kernels have them one after the other.
