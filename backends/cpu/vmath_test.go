@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"bytes"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // mathOps are the functions that vectors have of their own.
@@ -140,5 +142,43 @@ func testMath(t *testing.T, cc *toolchain.Compiler, target isa.Target, d scalar.
 	}
 	if tested != 0 {
 		t.Errorf("%d functions gave no result", tested)
+	}
+}
+
+// A function of a number has the same bits among however many others, and wherever it stands among them. (One by itself comes from the C library: docs/numerics.md.)
+func TestFunctionsKeepBits(t *testing.T) {
+	cc := cputest.Compiler(t)
+	const most = 19
+	var graph strings.Builder
+	names := []string{"exp", "log", "tanh", "erf", "sin", "cos"}
+	sizes := []int{most, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 18}
+	for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
+		for _, n := range sizes {
+			fmt.Fprintf(&graph, "%%x_%v_%d = tensor %v [0:%d]\n", d, n, d, n)
+		}
+		for _, f := range names {
+			for _, n := range sizes {
+				fmt.Fprintf(&graph, "%%%s_%v_%d = tensor %v [0:%d]\n%%f_%s_%v_%d = operation op:%s (tensor: %%x_%v_%d) -> (result: %%%s_%v_%d)\n", f, d, n, d, n, f, d, n, f, d, n, f, d, n)
+			}
+		}
+	}
+	g := cputest.Operations(t, graph.String())
+	in := cputest.RandomInputs(t, g)
+	for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
+		all := in[fmt.Sprintf("x_%v_%d", d, most)]
+		for _, n := range sizes { // the last numbers of all
+			in[fmt.Sprintf("x_%v_%d", d, n)] = tensorfile.Tensor{DType: d, Shape: []int64{int64(n)}, Data: all.Data[(most-n)*d.Size():]}
+		}
+	}
+	out := cputest.Run(t, []string{native(t, cc, g)}, g, in, "1")
+	for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
+		for _, f := range names {
+			all := out[fmt.Sprintf("%s_%v_%d", f, d, most)].Data
+			for _, n := range sizes {
+				if got := out[fmt.Sprintf("%s_%v_%d", f, d, n)].Data; len(got) != n*d.Size() || !bytes.Equal(got, all[(most-n)*d.Size():]) {
+					t.Errorf("%s of %d numbers of %v: other bits than among %d", f, n, d, most)
+				}
+			}
+		}
 	}
 }

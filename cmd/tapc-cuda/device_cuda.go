@@ -3,11 +3,15 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -349,4 +353,34 @@ func elapsed(events []cu.Event) ([]float64, error) {
 		}
 	}
 	return ms, nil
+}
+
+// mostPasses bounds what is asked for in a line.
+const mostPasses = 1_000_000
+
+// answer says on which device a list is, and then for each line of in, a number of passes, what these took.
+func answer(in io.Reader, out io.Writer, info deviceInfo, passes func(n int) (ms float64, err error)) error {
+	w := json.NewEncoder(out)
+	if err := w.Encode(struct {
+		Device deviceInfo `json:"device"`
+	}{info}); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
+		if err != nil || n < 1 || n > mostPasses {
+			return fmt.Errorf("input: %q, expected a number of 1 to %d", lines.Text(), mostPasses)
+		}
+		ms, err := passes(n)
+		if err != nil {
+			return err
+		}
+		if err := w.Encode(struct {
+			MS float64 `json:"ms"`
+		}{ms}); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }

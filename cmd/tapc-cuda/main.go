@@ -12,7 +12,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -20,8 +19,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
@@ -130,36 +127,6 @@ func command(args []string, stdin io.Reader, stdout io.Writer) (any, error) {
 		return runList(p, filepath.Dir(path), *device)
 	}
 	return nil, errUsage
-}
-
-// mostPasses bounds what is asked for in a line.
-const mostPasses = 1_000_000
-
-// answer says on which device a list is, and then for each line of in, a number of passes, what these took.
-func answer(in io.Reader, out io.Writer, info deviceInfo, passes func(n int) (ms float64, err error)) error {
-	w := json.NewEncoder(out)
-	if err := w.Encode(struct {
-		Device deviceInfo `json:"device"`
-	}{info}); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
-		if err != nil || n < 1 || n > mostPasses {
-			return fmt.Errorf("input: %q, expected a number of 1 to %d", lines.Text(), mostPasses)
-		}
-		ms, err := passes(n)
-		if err != nil {
-			return err
-		}
-		if err := w.Encode(struct {
-			MS float64 `json:"ms"`
-		}{ms}); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
 }
 
 func writeJSON(w io.Writer, value any) error {

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"fmt"
+	"strings"
 
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -13,6 +14,9 @@ const MaxULP = 2
 // Function writes a function of one float vector; ok is false for those that are computed lane by lane.
 func Function(v *Printer, op scalar.Op, n int, args []Value) (x Value, ok bool) {
 	t := v.Of(args[0].Type, n)
+	if n == 2 && t.d == scalar.Float64 {
+		return t.pair(op, args[0])
+	}
 	if n < 4 || t.d != scalar.Float32 && (t.d != scalar.Float64 || op == scalar.Erf) {
 		return Value{}, false
 	}
@@ -31,6 +35,20 @@ func Function(v *Printer, op scalar.Op, n int, args []Value) (x Value, ok bool) 
 		return Value{}, false
 	}
 	return Value{Text: fmt.Sprintf("%s(%s)", name, args[0].Text), Type: t.d}, true
+}
+
+// pair writes a function of two numbers of float64, which is that of four.
+func (x Type) pair(op scalar.Op, arg Value) (Value, bool) {
+	four, ok := Function(x.v, op, 4, []Value{{Text: "x", Type: x.d}})
+	if !ok {
+		return Value{}, false
+	}
+	name := fmt.Sprintf("tapc_%v_%s", op, shortName(x.d, x.n))
+	x.v.Define(name, func() string {
+		of, _, _ := strings.Cut(four.Text, "(")
+		return x.text(own, "pair.c", "_"+shortName(x.d, x.n), "TAPC_PAIR "+name, "TAPC_FOUR "+x.v.Type(x.d, 4), "TAPC_OF_FOUR "+of)
+	})
+	return Value{Text: fmt.Sprintf("%s(%s)", name, arg.Text), Type: x.d}, true
 }
 
 // math defines the functions of a file, and of power.c, where TAPC_FD(f, d) is f for float32 and d for float64.
