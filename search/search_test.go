@@ -189,6 +189,45 @@ func TestLimitsAreReached(t *testing.T) {
 	}
 }
 
+// strait is a space of two shores: the more genes are 1 the less time a trial takes, but one that is half of this and half of that has more memory than there is. Bridged says
+// whether what is outside the limit is a plan at all.
+type strait struct {
+	genes   int
+	bridged bool
+}
+
+func (s strait) Genes() []int   { return slices.Repeat([]int{2}, s.genes) }
+func (s strait) Seeds() []Trial { return []Trial{make(Trial, s.genes)} }
+
+func (s strait) Price(t Trial) Price {
+	ones := 0
+	for _, v := range t {
+		ones += int(v)
+	}
+	p := Price{Costs: []float64{math.Exp(-float64(ones) / 10), 1 + float64(min(ones, s.genes-ones))/20}}
+	if p.Beyond = max(0, math.Log(p.Costs[1]/1.1)); p.Beyond > 0 && !s.bridged {
+		p.Beyond = math.Inf(1)
+	}
+	return p
+}
+
+// A search goes through trials outside a hard limit to what is inside it on the other side, where no change of one trial inside it leads; it never gets there where what is outside is no plan.
+func TestLimitsAreCrossed(t *testing.T) {
+	for seed := range uint64(5) {
+		for _, bridged := range []bool{true, false} {
+			s := strait{24, bridged}
+			x := Run(context.Background(), s, Options{Rounds: 120, Seed: seed})
+			across := false
+			for _, p := range x.Frontier.Points {
+				across = across || !slices.Contains(p.Trial, 0)
+			}
+			if across != bridged {
+				t.Errorf("seed %d: the other shore was reached: %v, though what is between is a plan: %v", seed, across, bridged)
+			}
+		}
+	}
+}
+
 // No mutator dies, and one without fuel is used as often as it has fuel, and no more.
 func TestRates(t *testing.T) {
 	s := newChain(3, slices.Repeat([]int{6}, 14), 2)
