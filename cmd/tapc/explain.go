@@ -13,7 +13,6 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/explain"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/plandiff"
-	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/tile"
@@ -113,11 +112,11 @@ func (f *costFlags) explainPlans(ctx context.Context, a *app, files []string) er
 	}
 	text := plandiff.Compare(first, second, files[0], files[1])
 	if len(files) == 3 {
-		if err := f.begin(ctx); err != nil {
-			return err
-		}
-		priced, err := plandiff.Price(ctx, first, second, files[0], files[1], func(ctx context.Context, p *planfile.Plan) (plandiff.Cost, error) {
-			m, err := f.meshOf(ctx, a, files[2], p)
+		priced, err := plandiff.Price(ctx, first, second, files[0], files[1], func(ctx context.Context, plan string) (plandiff.Cost, error) {
+			with, compile := *f, *f.compile
+			compile.cuts = compile.cuts.With(plan)
+			with.compile = &compile
+			m, err := with.mesh(ctx, a, files[2])
 			if err != nil {
 				return plandiff.Cost{}, err
 			}

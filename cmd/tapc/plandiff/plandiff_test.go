@@ -1,8 +1,12 @@
 package plandiff_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +28,21 @@ func read(t *testing.T, text string) *planfile.Plan {
 func TestPrice(t *testing.T) {
 	a := read(t, `{"version": 1, "mesh": [{"axis": "t", "size": 4}], "tensors": [{"tensor": "u", "dims": ["t"]}, {"tensor": "v", "dims": ["t"]}, {"tensor": "w", "dims": ["t"]}]}`)
 	b := read(t, `{"version": 1, "mesh": [{"axis": "t", "size": 4}], "tensors": [{"tensor": "u", "dims": ["-"]}, {"tensor": "v", "dims": ["-"]}, {"tensor": "w", "dims": ["-"]}]}`)
-	price := func(_ context.Context, p *planfile.Plan) (plandiff.Cost, error) {
+	dir := t.TempDir()
+	named := func(name string, p *planfile.Plan) string {
+		path := filepath.Join(dir, name)
+		var text bytes.Buffer
+		if err := errors.Join(planfile.Write(&text, p), os.WriteFile(path, text.Bytes(), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	first, second := named("a", a), named("b", b)
+	price := func(_ context.Context, file string) (plandiff.Cost, error) {
+		p, err := planfile.Read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
 		whole := 0.0
 		for _, x := range p.Tensors {
 			if len(x.Layout.Dims[0]) == 0 {
@@ -36,7 +54,7 @@ func TestPrice(t *testing.T) {
 		}
 		return plandiff.Cost{Time: 1 + whole, Memory: 1000 * whole, Sent: 3000 - 1000*whole}, nil
 	}
-	got, err := plandiff.Price(t.Context(), a, b, "a", "b", price)
+	got, err := plandiff.Price(t.Context(), a, b, first, second, price)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +64,10 @@ func TestPrice(t *testing.T) {
 		"  +1 s   +1 kB  -1 kB  tensor \"u\": [-], a whole copy on each device, instead of [t], 1/4 on each device\n" +
 		"  +2 s   +2 kB  -2 kB  tensor \"v\": [-], a whole copy on each device, instead of [t], 1/4 on each device; and tensor \"w\": [-], a whole copy on each device, instead of [t], 1/4 on each device\n" +
 		"   4 s    3 kB    0 B  b\n"
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, strings.ReplaceAll(got, dir+"/", "")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if _, err := plandiff.Price(t.Context(), a, b, "a", "b", func(context.Context, *planfile.Plan) (plandiff.Cost, error) {
+	if _, err := plandiff.Price(t.Context(), a, b, first, second, func(context.Context, string) (plandiff.Cost, error) {
 		return plandiff.Cost{}, errors.ErrUnsupported
 	}); err == nil {
 		t.Error("a plan without a price is priced")

@@ -2,7 +2,10 @@ package plandiff
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -32,13 +35,18 @@ func (c Cost) row(words string, signed bool) string {
 
 // Price says what each difference of two plans costs and gives: the first plan's cost, then the differences one after the other, each with what it adds
 // to the plan with those above it, so that all together make the second plan's cost. A difference without which the next gives no plan, as propagation
-// or memory refuse it, is priced with that. The error is that of a plan's price, or of ctx.
-func Price(ctx context.Context, a, b *planfile.Plan, first, second string, price func(context.Context, *planfile.Plan) (Cost, error)) (string, error) {
-	before, err := price(ctx, a)
+// or memory refuse it, is priced with that. Price is given files of plans. The error is that of a plan's price, of a file, or of ctx.
+func Price(ctx context.Context, a, b *planfile.Plan, first, second string, price func(ctx context.Context, file string) (Cost, error)) (string, error) {
+	dir, err := os.MkdirTemp("", "tapc-plans")
 	if err != nil {
 		return "", err
 	}
-	after, err := price(ctx, b)
+	defer os.RemoveAll(dir)
+	before, err := price(ctx, first)
+	if err != nil {
+		return "", err
+	}
+	after, err := price(ctx, second)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +60,11 @@ func Price(ctx context.Context, a, b *planfile.Plan, first, second string, price
 		waiting = append(waiting, d.words)
 		cost := after
 		if i+1 < len(list) {
-			if cost, err = price(ctx, &now); ctx.Err() != nil {
+			file := filepath.Join(dir, "plan.json")
+			if err := write(file, &now); err != nil {
+				return "", err
+			}
+			if cost, err = price(ctx, file); ctx.Err() != nil {
 				return "", ctx.Err()
 			} else if err != nil {
 				continue // with the next
@@ -64,4 +76,13 @@ func Price(ctx context.Context, a, b *planfile.Plan, first, second string, price
 	fmt.Fprint(w, after.row(second, false))
 	err = w.Flush()
 	return text.String(), err
+}
+
+// write writes a plan to a file.
+func write(file string, p *planfile.Plan) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(planfile.Write(f, p), f.Close())
 }

@@ -47,6 +47,12 @@ func (c *Cuts) Add(fs *pflag.FlagSet) {
 // Given says whether something is to be cut.
 func (c *Cuts) Given() bool { return len(c.shards) > 0 || c.plan.file != "" }
 
+// With gives the flags with another plan file.
+func (c Cuts) With(plan string) Cuts {
+	c.plan.file, c.plan.memory = plan, nil
+	return c
+}
+
 // Priced says that --machine is what all prices of a command are for, with a plan and without one.
 func (c *Cuts) Priced() { c.plan.alone = true }
 
