@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tensortapestry.org/tapc/backends/cuda/gpu"
 	"tensortapestry.org/tapc/internal/cudashim/launchlist"
 )
 
@@ -50,15 +51,7 @@ func (e *deviceError) Error() string { return e.doing + ": " + e.err.Error() }
 func (e *deviceError) Unwrap() error { return e.err }
 
 // deviceInfo describes a GPU.
-type deviceInfo struct {
-	Ordinal           int    `json:"ordinal"`
-	Name              string `json:"name"`
-	ComputeCapability string `json:"compute_capability"` // such as "9.0"
-	Multiprocessors   int    `json:"multiprocessors"`
-	MemoryBytes       int64  `json:"memory_bytes"`
-	SharedBytes       int    `json:"shared_bytes"` // a block may have, when asked for
-	Driver            int    `json:"driver"`       // such as 13000 for 13.0
-}
+type deviceInfo = gpu.Device
 
 // report is what a run took, by the device's events.
 type report struct {

@@ -32,6 +32,20 @@ sh -c 'trap "" TERM INT HUP; echo $$ >> "$PIDS"; touch "$STARTED"; while :; do s
 wait
 `
 
+// slowly makes that compiler the one that tapc finds, and gives its folder for temporary files and the file with its children's numbers.
+func slowly(t *testing.T) (dir, pids string) {
+	t.Helper()
+	dir = t.TempDir()
+	cc, pids := filepath.Join(t.TempDir(), "cc"), filepath.Join(t.TempDir(), "pids")
+	if err := os.WriteFile(cc, []byte(slowCompiler), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"CC": cc, "PIDS": pids, "TMPDIR": dir, filecache.Variable: "off"} {
+		t.Setenv(name, value)
+	}
+	return dir, pids
+}
+
 // A build is cut short while the compiler's child hangs: nothing of it is alive, and nothing is left.
 func TestSignalsEndTheCompiler(t *testing.T) {
 	cpus := map[os.Signal]string{os.Interrupt: "baseline", syscall.SIGTERM: "native", syscall.SIGHUP: "portable"} // asked about native, it waits there
@@ -39,15 +53,7 @@ func TestSignalsEndTheCompiler(t *testing.T) {
 		if ignored(t, s) {
 			continue
 		}
-		dir := t.TempDir()
-		cc, pids := filepath.Join(t.TempDir(), "cc"), filepath.Join(t.TempDir(), "pids")
-		if err := os.WriteFile(cc, []byte(slowCompiler), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("CC", cc)
-		t.Setenv("PIDS", pids)
-		t.Setenv("TMPDIR", dir)
-		t.Setenv(filecache.Variable, "off")
+		dir, pids := slowly(t)
 		began := time.Now()
 		status, stderr := interrupt(t, s, dir, "build", "--cpu="+cpus[s], example, "-o", filepath.Join(dir, "out"))
 		if status != want || !strings.HasSuffix(stderr, "; nothing was written\n") || time.Since(began) > 30*time.Second {
@@ -65,15 +71,7 @@ func TestSignalsEndCalibration(t *testing.T) {
 	if runtime.GOOS != "linux" || ignored(t, os.Interrupt) {
 		t.Skip("calibrate works on Linux")
 	}
-	dir := t.TempDir()
-	cc, pids := filepath.Join(t.TempDir(), "cc"), filepath.Join(t.TempDir(), "pids")
-	if err := os.WriteFile(cc, []byte(slowCompiler), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("CC", cc)
-	t.Setenv("PIDS", pids)
-	t.Setenv("TMPDIR", dir)
-	t.Setenv(filecache.Variable, "off")
+	dir, pids := slowly(t)
 	if status, stderr := interrupt(t, os.Interrupt, dir, "calibrate", "-o", filepath.Join(dir, "out")); status != 130 || !strings.HasSuffix(stderr, "; nothing was written\n") {
 		t.Errorf("status %d: %s", status, stderr)
 	}

@@ -49,16 +49,6 @@ func (f *Flags) Add(to *pflag.FlagSet, list backends.List, words func(flag strin
 	}
 }
 
-// Value gives that of a flag, "" where it was not given.
-func (f *Flags) Value(name string) string {
-	for _, x := range f.list {
-		if x.Name == name {
-			return *x.value
-		}
-	}
-	return ""
-}
-
 // Values gives the values of an output's options: settings of its own, then those of flags. A flag for an option that it does not have is an
 // error, which names the use.
 func (f *Flags) Values(backend string, o *backends.Output, own []pipeline.Setting, use string) (pipeline.OptionValues, error) {
