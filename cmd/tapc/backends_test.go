@@ -7,10 +7,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"tensortapestry.org/tapc/cmd/tapc/app"
 )
 
 func TestTheBackEndsAreValid(t *testing.T) {
-	if err := ownBackends().Validate(); err != nil {
+	if err := app.OwnBackends().Validate(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -22,7 +24,7 @@ func TestTheGuideToBackEndsIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	guide := string(data)
-	for _, b := range ownBackends() {
+	for _, b := range app.OwnBackends() {
 		var devices []string
 		for _, d := range b.Devices {
 			devices = append(devices, d.String())
@@ -33,8 +35,8 @@ func TestTheGuideToBackEndsIsCurrent(t *testing.T) {
 		}
 	}
 	rows := strings.Count(guide, "/backend.go` |\n")
-	if rows != len(ownBackends()) {
-		t.Errorf("docs/backends.md lists %d back ends, and there are %d", rows, len(ownBackends()))
+	if rows != len(app.OwnBackends()) {
+		t.Errorf("docs/backends.md lists %d back ends, and there are %d", rows, len(app.OwnBackends()))
 	}
 	for _, m := range regexp.MustCompile("`((?:backends|cmd|dialects|docs|lit-tests|plugins|tools)/[A-Za-z0-9_./-]+)`").FindAllStringSubmatch(guide, -1) {
 		name := strings.ReplaceAll(m[1], "NAME", "cuda")

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/beside"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/cmd/tapc/report"
 	"tensortapestry.org/tapc/dialects"
@@ -20,7 +22,7 @@ import (
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
-func reportCommand(a *app) *cobra.Command {
+func reportCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "report -o FOLDER|NAME.zip COMMAND [ARGUMENT...]", Short: "Pack a bug report about a command", Long: report.Help, Args: cobra.ArbitraryArgs,
 		Example: "  tapc report -o report.zip build model.onnx --dim batch=8 -o model\n  tapc report -o report replay tapc-reproducer-simplify.tap"}
 	c.Flags().SetInterspersed(false)
@@ -29,8 +31,8 @@ func reportCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&j.NoRun, "no-run", false, "do not run the command on what is packed")
 	weights := c.Flags().String("weights", report.Weights[0], "what becomes of weights and inputs: random, or kept")
 	flagnames.Files(c.Flags(), flagnames.Placed, "output")
-	words(c, "weights", report.Weights)
-	return a.command(c, func(ctx context.Context, args []string) (err error) {
+	app.Words(c, "weights", report.Weights)
+	return a.Command(c, func(ctx context.Context, args []string) (err error) {
 		if j.Output == "" || len(args) == 0 {
 			return diag.Usage("report needs -o FOLDER or -o NAME.zip, and behind it the command to report, without tapc")
 		}
@@ -41,17 +43,17 @@ func reportCommand(a *app) *cobra.Command {
 		j.Graph = func(path string) (*report.Graph, error) { return maskedGraph(ctx, a, path) }
 		m, err := j.Make(ctx)
 		if err == nil {
-			m.Tell(a.stdout, j.Output)
+			m.Tell(a.Stdout, j.Output)
 		}
 		return err
 	})
 }
 
 // reported takes a command of tapc apart. Of a reproducer it is the one that the reproducer holds.
-func reported(ctx context.Context, a *app, args []string) (*report.Words, error) {
-	other := newApp(nil, nil, nil)
-	other.args = args
-	root := other.root()
+func reported(ctx context.Context, a *app.App, args []string) (*report.Words, error) {
+	other := app.New(nil, nil, nil)
+	other.Args = args
+	root := root(other)
 	c, rest, err := root.Find(args)
 	if err == nil && (c == root || c.DisableFlagParsing || c.Name() == "report") {
 		err = diag.Usage("a report is on a command that takes a graph, not on %q", args[0])
@@ -62,9 +64,9 @@ func reported(ctx context.Context, a *app, args []string) (*report.Words, error)
 	if err != nil {
 		return nil, diag.Usage("the command to report: %w", err)
 	}
-	words := &report.Words{Args: c.Flags().Args(), Flags: recorded.Given(c.Flags()), Passes: passes().Renamed}
+	words := &report.Words{Args: c.Flags().Args(), Flags: recorded.Given(c.Flags()), Passes: app.Passes().Renamed}
 	if c.Name() == "replay" && len(words.Args) > 0 {
-		text, _, err := a.readFile(ctx, words.Args[0])
+		text, _, err := graphfiles.ReadFile(ctx, a, words.Args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -79,19 +81,21 @@ func reported(ctx context.Context, a *app, args []string) (*report.Words, error)
 }
 
 // maskedGraph reads a graph for a report.
-func maskedGraph(ctx context.Context, a *app, path string) (*report.Graph, error) {
-	f, content, file, err := a.openGraph(ctx, path, "")
+func maskedGraph(ctx context.Context, a *app.App, path string) (*report.Graph, error) {
+	f, content, file, err := graphfiles.OpenGraph(ctx, a, path, "")
 	if err != nil {
 		return nil, err
 	}
 	data, err := content.Bytes()
-	if err != nil || f.name == "onnx" {
+	if err != nil || f.Name == "onnx" {
 		return &report.Graph{Model: data}, err
 	}
-	if f.read == nil {
+	if f.Read == nil {
 		ag, err := amanda.Read(data, file)
-		return report.OfAmanda(ag, f.name == "amanda-json"), err
+		return report.OfAmanda(ag, f.Name == "amanda-json"), err
 	}
-	g, err := f.read(data, file, dialects.Registry())
-	return report.OfGraph(g, func(w io.Writer) error { return f.write(w, g, shown{Text: text.Options{IDs: true, GraphOrder: true}}) }), err
+	g, err := f.Read(data, file, dialects.Registry())
+	return report.OfGraph(g, func(w io.Writer) error {
+		return f.Write(w, g, graphfiles.Shown{Text: text.Options{IDs: true, GraphOrder: true}})
+	}), err
 }

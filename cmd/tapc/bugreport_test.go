@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/report"
 )
 
@@ -30,7 +31,7 @@ func TestFlagsOfReports(t *testing.T) {
 			look(sub)
 		}
 	}
-	look(newApp(nil, nil, nil).root())
+	look(root(app.New(nil, nil, nil)))
 	if seen < 100 {
 		t.Errorf("%d flags", seen)
 	}

@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -37,10 +40,10 @@ const buildTail = `Without a C compiler, build says what to install and ends wit
 func buildHelp() string {
 	var b strings.Builder
 	b.WriteString(buildHead)
-	for _, g := range graphs {
-		fmt.Fprintf(&b, "  %-13s %s\n", g.name, g.doc)
+	for _, g := range compiling.Graphs {
+		fmt.Fprintf(&b, "  %-13s %s\n", g.Name, g.Doc)
 	}
-	for _, x := range ownBackends() {
+	for _, x := range app.OwnBackends() {
 		for _, o := range x.Outputs {
 			if o.Text != nil {
 				fmt.Fprintf(&b, "  %-13s %s (--target=%v)\n", o.Name, o.Doc, x.Devices[0])
@@ -50,56 +53,56 @@ func buildHelp() string {
 	return b.String() + buildTail
 }
 
-func (a *app) buildCommand() *cobra.Command {
-	c := &cobra.Command{Use: "build FILE -o PROGRAM", Short: "Compile a graph file to an executable", Long: buildHelp(), Args: needFiles(1, 1),
+func buildCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "build FILE -o PROGRAM", Short: "Compile a graph file to an executable", Long: buildHelp(), Args: app.NeedFiles(1, 1),
 		Example: "  tapc build model.loom.json -o model\n  tapc build model.tap --shard 'op:linear=2x2' -o model\n" +
 			"  tapc build model.onnx --emit=lib --cpu=portable -o libmodel.so\n  tapc build model.tap --cc=aarch64-linux-gnu-gcc -o model\n" +
 			"  tapc build model.loom.json --target=cuda --emit=cuda -o model.cu"}
-	f := a.addCompileFlags(c)
-	own := ownBackends()
+	f := compiling.AddFlags(a, c)
+	own := app.OwnBackends()
 	out := c.Flags().StringP("output", "o", "", "file to write; \"-\" is standard output")
-	emit := c.Flags().String("emit", own[0].Outputs[0].Name, "what to write: "+guide.WordList(emits(own)))
-	c.Flags().StringVar(&f.backend, "backend", "", "what makes programs: NAME or NAME{OPTION=VALUE,...}, "+guide.WordList(own.Names())+" or a plugin's, which writes its files into the directory -o")
-	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
-	complete(c, "emit", emits(own))
-	complete(c, "target", targets(own))
+	emit := c.Flags().String("emit", own[0].Outputs[0].Name, "what to write: "+guide.WordList(compiling.Emits(own)))
+	c.Flags().StringVar(&f.Backend, "backend", "", "what makes programs: NAME or NAME{OPTION=VALUE,...}, "+guide.WordList(own.Names())+" or a plugin's, which writes its files into the directory -o")
+	c.Flags().StringVar(&f.Target, "target", f.Target, "what the program runs on: "+guide.WordList(compiling.Targets(own)))
+	app.Complete(c, "emit", compiling.Emits(own))
+	app.Complete(c, "target", compiling.Targets(own))
 	flagnames.Words(c.Flags(), "target", schedule.DeviceWords())
 	flagnames.Later(c.Flags(), "emit", "backend")
 	flagnames.Files(c.Flags(), flagnames.Placed, "output")
-	return a.command(c, func(ctx context.Context, args []string) error {
-		f.made = &recorded.Build{Flags: recorded.Given(c.Flags()), Model: args[0], Folder: f.dataDir, Output: *out}
-		return a.build(ctx, args[0], *out, *emit, c.Flags().Changed("emit"), f)
+	return a.Command(c, func(ctx context.Context, args []string) error {
+		f.Made = &recorded.Build{Flags: recorded.Given(c.Flags()), Model: args[0], Folder: f.Passes.DataDir, Output: *out}
+		return buildGraph(ctx, a, args[0], *out, *emit, c.Flags().Changed("emit"), f)
 	})
 }
 
-func (a *app) build(ctx context.Context, file, out, emit string, given bool, f *compileFlags) error {
-	if err := f.begin(ctx); err != nil {
+func buildGraph(ctx context.Context, a *app.App, file, out, emit string, given bool, f *compiling.Flags) error {
+	if err := f.Begin(ctx); err != nil {
 		return err
 	}
-	if a.imports.analyze {
-		_, err := a.load(ctx, file) // ends with the report
+	if a.Imports.Analyze {
+		_, err := graphfiles.Load(ctx, a, file) // ends with the report
 		return err
 	}
-	g, err := a.goal(ctx, f, emit, given)
+	g, err := compiling.NewGoal(ctx, a, f, emit, given)
 	if err != nil {
 		return err
 	}
-	if out, err = g.place(out); err != nil {
+	if out, err = g.Place(out); err != nil {
 		return err
 	}
-	f.report.later = g.output != nil
-	if g.output != nil {
-		if _, err := g.output.Tools(ctx, g.values); err != nil {
+	f.Passes.Report.Later = g.Output != nil
+	if g.Output != nil {
+		if _, err := g.Output.Tools(ctx, g.Values); err != nil {
 			return err
 		}
 	}
-	c, err := compileSizes(ctx, a, file, f, g)
+	c, err := compiling.Sizes(ctx, a, file, f, g)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	if g.output == nil {
-		return a.store(ctx, out, "", c.g, c.loader, shown{})
+	defer c.Close()
+	if g.Output == nil {
+		return graphfiles.Store(ctx, a, out, "", c.Graph, c.Loader, graphfiles.Shown{})
 	}
-	return c.make(ctx, g, file, out)
+	return c.Make(ctx, g, file, out)
 }

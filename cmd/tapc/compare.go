@@ -10,8 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/compare"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -33,10 +36,10 @@ type compareFlags struct {
 // tensorWords are the values of --tensors.
 var tensorWords = []string{"auto", "always", "never"}
 
-func compareCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "compare MODEL --against=onnxruntime|reference|PROGRAM", Short: "Compare a model's program with something else", Long: compare.Help, Args: needFiles(1, 1),
+func compareCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "compare MODEL --against=onnxruntime|reference|PROGRAM", Short: "Compare a model's program with something else", Long: compare.Help, Args: app.NeedFiles(1, 1),
 		Example: "  tapc compare model.onnx --against=onnxruntime --picture=model.svg\n  tapc compare model.tap --against=reference --tensors=always\n  tapc compare model.onnx --against=./older --json"}
-	f, o := a.addCompileFlags(c), &compareFlags{}
+	f, o := compiling.AddFlags(a, c), &compareFlags{}
 	o.given = func(flag string) bool { return flag == "random" }
 	fs := c.Flags()
 	fs.StringVar(&o.against, "against", "", "what to compare with: onnxruntime, reference, or an executable")
@@ -53,11 +56,11 @@ func compareCommand(a *app) *cobra.Command {
 	flagnames.Later(fs, "against")
 	flagnames.Texts(fs, "python")
 	flagnames.Files(fs, flagnames.Written, "picture")
-	asJSON := jsonFlag(c)
-	words(c, "tensors", tensorWords)
-	return a.command(c, func(ctx context.Context, args []string) error {
+	asJSON := app.JSONFlag(c)
+	app.Words(c, "tensors", tensorWords)
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		o.within.Step = !fs.Changed("tolerance")
-		if err := firstError(compare.Check(o.against, o.python, o.rounds, o.on.threads, o.within.Tolerance), f.begin(ctx)); err != nil {
+		if err := app.FirstError(compare.Check(o.against, o.python, o.rounds, o.on.threads, o.within.Tolerance), f.Begin(ctx)); err != nil {
 			return err
 		}
 		r, err := compareSizes(ctx, a, args[0], f, o)
@@ -65,7 +68,7 @@ func compareCommand(a *app) *cobra.Command {
 			return err
 		}
 		if o.picture != "" {
-			if err := a.writeFile(ctx, o.picture, r[0].WritePicture); err != nil {
+			if err := a.WriteFile(ctx, o.picture, r[0].WritePicture); err != nil {
 				return err
 			}
 		}
@@ -73,45 +76,45 @@ func compareCommand(a *app) *cobra.Command {
 		if *asJSON {
 			write = r.WriteJSON
 		}
-		if err := a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w) }); err != nil || r.Agree() {
+		if err := a.WriteFile(ctx, app.Standard, func(w io.Writer) error { return write(w) }); err != nil || r.Agree() {
 			return err
 		}
-		return &diag.StatusError{Status: diag.ExitInput, Err: errReported{}}
+		return &diag.StatusError{Status: diag.ExitInput, Err: app.Reported{}}
 	})
 }
 
 // compareSizes compares at each size that the flags ask for.
-func compareSizes(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags) (compare.Series, error) {
-	goal, err := a.goal(ctx, f, runnable, true)
+func compareSizes(ctx context.Context, a *app.App, file string, f *compiling.Flags, o *compareFlags) (compare.Series, error) {
+	goal, err := compiling.NewGoal(ctx, a, f, runnable, true)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := goal.output.Tools(ctx, goal.values); err != nil {
+	if _, err := goal.Output.Tools(ctx, goal.Values); err != nil {
 		return nil, err
 	}
-	each, names, err := compare.Sizes(a.imports.dims, o.inputs, o.picture)
-	if err != nil || file == stdName {
-		return nil, firstError(err, diag.Usage("compare takes a model in a file"))
+	each, names, err := compare.Sizes(a.Imports.Dims, o.inputs, o.picture)
+	if err != nil || file == app.Standard {
+		return nil, app.FirstError(err, diag.Usage("compare takes a model in a file"))
 	}
-	dir, remove, err := temporary()
+	dir, remove, err := app.Temporary()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
 	if len(each) > 1 {
-		c, err := compileSizes(ctx, a, file, f, goal)
+		c, err := compiling.Sizes(ctx, a, file, f, goal)
 		if err != nil {
 			return nil, err
 		}
-		defer c.close()
+		defer c.Close()
 		o.program = filepath.Join(dir, "program")
-		if err := c.make(ctx, goal, file, o.program); err != nil {
+		if err := c.Make(ctx, goal, file, o.program); err != nil {
 			return nil, err
 		}
 	}
 	var all compare.Series
 	for i, size := range each {
-		a.imports.dims, o.size = size, names[i]
+		a.Imports.Dims, o.size = size, names[i]
 		r, err := compareModel(ctx, a, file, f, o, goal, filepath.Join(dir, strconv.Itoa(i)))
 		if err != nil {
 			return nil, err
@@ -122,8 +125,8 @@ func compareSizes(ctx context.Context, a *app, file string, f *compileFlags, o *
 }
 
 // compareModel compares as the flags say, at one size.
-func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags, goal *goal, dir string) (*compare.Report, error) {
-	a.imports.files = o.inputs
+func compareModel(ctx context.Context, a *app.App, file string, f *compiling.Flags, o *compareFlags, goal *compiling.Goal, dir string) (*compare.Report, error) {
+	a.Imports.Files = o.inputs
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, diag.Fault("%w", err)
 	}
@@ -134,16 +137,16 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 	o.inputs = files.Inputs
 	j := &compare.Job{Model: file, Size: o.size, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.on.threads, Rounds: o.rounds,
 		Within: o.within, Inside: o.tensors}
-	if form, text, name, err := a.openGraph(ctx, file, ""); err != nil {
+	if form, text, name, err := graphfiles.OpenGraph(ctx, a, file, ""); err != nil {
 		return nil, err
-	} else if form.name == "onnx" {
-		x, err := form.imports(a, text.Data, name)
+	} else if form.Name == "onnx" {
+		x, err := form.Imports(a, text.Data, name)
 		if err != nil {
 			return nil, err
 		}
-		j.Foreign, j.Known = x.foreign, x.options.Bind
+		j.Foreign, j.Known = x.Foreign, x.Options.Bind
 	}
-	j.Meter = func() *progress.Meter { return progress.New(a.stderr, f.report.progress.Form(a.stderr)) }
+	j.Meter = func() *progress.Meter { return progress.New(a.Stderr, f.Passes.Report.Progress.Form(a.Stderr)) }
 	j.Build = func(ctx context.Context, path string, wanted func(string) bool) (*compare.Built, error) {
 		return comparedProgram(ctx, a, file, f, o, goal, path, wanted)
 	}
@@ -151,11 +154,11 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 }
 
 // comparedProgram builds a model with tensors inside as outputs, those whose names are wanted.
-func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags, goal *goal, path string, wanted func(string) bool) (*compare.Built, error) {
+func comparedProgram(ctx context.Context, a *app.App, file string, f *compiling.Flags, o *compareFlags, goal *compiling.Goal, path string, wanted func(string) bool) (*compare.Built, error) {
 	b := &compare.Built{}
-	a.stderr = f.report.meter(a.stderr) // that of the build before has ended
-	compiled := func(last pipeline.Stage) (*compilation, error) {
-		g, err := a.load(ctx, file)
+	a.Stderr = f.Passes.Report.Meter(a.Stderr) // that of the build before has ended
+	compiled := func(last pipeline.Stage) (*compiling.Compilation, error) {
+		g, err := graphfiles.Load(ctx, a, file)
 		if err == nil && wanted != nil {
 			b.Makers = compare.MakersOf(g)
 			b.Inside, err = compare.Expose(g, wanted)
@@ -163,18 +166,18 @@ func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, 
 		if err != nil {
 			return nil, err
 		}
-		return compileGraph(ctx, a, file, f, g, last)
+		return compiling.Graph(ctx, a, file, f, g, last)
 	}
-	c, err := compiled(goal.last)
+	c, err := compiled(goal.Last)
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	p, err := tensorops.ProgramOf(c.g)
+	defer c.Close()
+	p, err := tensorops.ProgramOf(c.Graph)
 	if err != nil {
 		return nil, err
 	}
-	in, err := c.inputs(p, &o.runFlags)
+	in, err := inputs(c, p, &o.runFlags)
 	if err != nil {
 		return nil, err
 	}
@@ -187,12 +190,12 @@ func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, 
 		if err != nil {
 			return nil, err
 		}
-		defer c.close()
-		if err := reference.CheckMemory(c.g); err != nil {
+		defer c.Close()
+		if err := reference.CheckMemory(c.Graph); err != nil {
 			return nil, err
 		}
-		ev := reference.Evaluator{Library: a.plugins.library(), Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }}
-		return ev.Evaluate(ctx, c.g, in)
+		ev := reference.Evaluator{Library: a.Plugins.Library(), Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.LoadConst(ctx, x) }}
+		return ev.Evaluate(ctx, c.Graph, in)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return nil, diag.Fault("%w", err)
@@ -201,5 +204,5 @@ func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, 
 	if wanted == nil && o.program != "" {
 		return b, os.Symlink(o.program, b.Path)
 	}
-	return b, c.make(ctx, goal, file, b.Path)
+	return b, c.Make(ctx, goal, file, b.Path)
 }

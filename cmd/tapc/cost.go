@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/prices"
@@ -24,49 +27,49 @@ import (
 
 // costFlags say what is priced, and on what.
 type costFlags struct {
-	compile *compileFlags
+	compile *compiling.Flags
 	threads int
 	use     string // the command
 }
 
-func addCostFlags(c *cobra.Command, f *compileFlags) *costFlags {
+func addCostFlags(c *cobra.Command, f *compiling.Flags) *costFlags {
 	x := &costFlags{compile: f, use: c.Name()}
-	f.cuts.Priced()
+	f.Cuts.Priced()
 	c.Flags().Lookup("machine").Usage = "machine that prices are for: a name that tapc machine lists, or the path of a machine file"
 	c.Flags().IntVar(&x.threads, "threads", 0, "threads that the program uses (default: all cores of the machine)")
-	complete(c, "machine", machine.Presets())
+	app.Complete(c, "machine", machine.Presets())
 	return x
 }
 
-func costCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "cost FILE --machine MACHINE", Short: "Say what a program takes on a machine, without running it", Long: prices.Help, Args: needFiles(1, 1),
+func costCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "cost FILE --machine MACHINE", Short: "Say what a program takes on a machine, without running it", Long: prices.Help, Args: app.NeedFiles(1, 1),
 		Example: "  tapc cost model.onnx --machine=laptop\n  tapc cost model.tap --machine=8xh100 --target=cuda --json\n  tapc cost model.tap --machine=./mine.yaml --trace=timeline.json"}
-	f := addCostFlags(c, a.addCompileFlags(c))
-	own := ownBackends()
-	c.Flags().StringVar(&f.compile.target, "target", f.compile.target, "what the program runs on: "+guide.WordList(targets(own)))
-	words(c, "target", targets(own))
-	asJSON := jsonFlag(c)
+	f := addCostFlags(c, compiling.AddFlags(a, c))
+	own := app.OwnBackends()
+	c.Flags().StringVar(&f.compile.Target, "target", f.compile.Target, "what the program runs on: "+guide.WordList(compiling.Targets(own)))
+	app.Words(c, "target", compiling.Targets(own))
+	asJSON := app.JSONFlag(c)
 	c.Flags().Lookup("trace").Usage = "write when each kernel runs to a file for chrome://tracing or Perfetto"
-	return a.command(c, func(ctx context.Context, args []string) error {
-		trace := f.compile.report.trace
-		f.compile.report.trace = ""
+	return a.Command(c, func(ctx context.Context, args []string) error {
+		trace := f.compile.Passes.Report.Trace
+		f.compile.Passes.Report.Trace = ""
 		r, err := f.report(ctx, a, args[0])
 		if err != nil {
 			return err
 		}
 		if trace != "" {
-			err = a.writeFile(ctx, trace, r.Trace)
+			err = a.WriteFile(ctx, trace, r.Trace)
 		}
 		write := r.Print
 		if *asJSON {
 			write = r.JSON
 		}
-		return cmp.Or(err, a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w) }))
+		return cmp.Or(err, a.WriteFile(ctx, app.Standard, func(w io.Writer) error { return write(w) }))
 	})
 }
 
 // explain writes why a program takes the time or the memory that it takes.
-func (f *costFlags) explain(ctx context.Context, a *app, args []string) error {
+func (f *costFlags) explain(ctx context.Context, a *app.App, args []string) error {
 	if args[0] == "memory" && len(args) == 3 {
 		return diag.Usage("explain memory is of the whole program: expected no name behind the file")
 	}
@@ -75,13 +78,13 @@ func (f *costFlags) explain(ctx context.Context, a *app, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.writeFile(ctx, stdName, func(w io.Writer) error { return m.Explain(w, strings.Join(args[2:], "")) })
+		return a.WriteFile(ctx, app.Standard, func(w io.Writer) error { return m.Explain(w, strings.Join(args[2:], "")) })
 	}
 	r, err := f.price(ctx, a, args[1])
 	if err != nil {
 		return err
 	}
-	return a.writeFile(ctx, stdName, func(w io.Writer) error {
+	return a.WriteFile(ctx, app.Standard, func(w io.Writer) error {
 		if args[0] == "memory" {
 			return r.ExplainMemory(w)
 		}
@@ -90,102 +93,102 @@ func (f *costFlags) explain(ctx context.Context, a *app, args []string) error {
 }
 
 // report prices a program on one device, or on those that a plan or --devices says.
-func (f *costFlags) report(ctx context.Context, a *app, file string) (prices.Priced, error) {
-	if plan, err := f.compile.cuts.Mesh(); plan != nil || err != nil || f.compile.cuts.Devices() > 1 && f.compile.cuts.Machine() != "" {
+func (f *costFlags) report(ctx context.Context, a *app.App, file string) (prices.Priced, error) {
+	if plan, err := f.compile.Cuts.Mesh(); plan != nil || err != nil || f.compile.Cuts.Devices() > 1 && f.compile.Cuts.Machine() != "" {
 		return f.mesh(ctx, a, file)
 	}
 	return f.price(ctx, a, file)
 }
 
 // mesh prices a graph with the plan that the flags name: on its mesh, or on the devices of its schedule.
-func (f *costFlags) mesh(ctx context.Context, a *app, file string) (m prices.Mesh, err error) {
-	plan, err := f.compile.cuts.Mesh()
+func (f *costFlags) mesh(ctx context.Context, a *app.App, file string) (m prices.Mesh, err error) {
+	plan, err := f.compile.Cuts.Mesh()
 	if err == nil {
 		err = f.begin(ctx)
 	}
 	if err != nil {
 		return m, err
 	}
-	if !f.compile.cuts.Scheduled(plan) {
+	if !f.compile.Cuts.Scheduled(plan) {
 		return f.meshOf(ctx, a, file, plan)
 	}
-	x, err := a.compile(ctx, file, f.compile, pipeline.ScheduledKernels)
+	x, err := compiling.File(ctx, a, file, f.compile, pipeline.ScheduledKernels)
 	if err != nil {
 		return m, err
 	}
-	defer x.loader.Close()
-	on, err := machine.Find(f.compile.cuts.Machine())
+	defer x.Loader.Close()
+	on, err := machine.Find(f.compile.Cuts.Machine())
 	s, err2 := f.settings()
 	if err := cmp.Or(err, err2); err != nil {
 		return m, err
 	}
-	return prices.OfDevices(x.g, on, s)
+	return prices.OfDevices(x.Graph, on, s)
 }
 
 // meshOf propagates a plan through a graph, schedules it and prices it on the devices of the mesh.
-func (f *costFlags) meshOf(ctx context.Context, a *app, file string, plan *planfile.Plan) (m prices.Mesh, err error) {
-	g, err := a.load(ctx, file)
+func (f *costFlags) meshOf(ctx context.Context, a *app.App, file string, plan *planfile.Plan) (m prices.Mesh, err error) {
+	g, err := graphfiles.Load(ctx, a, file)
 	if err != nil {
 		return m, err
 	}
 	flags := *f.compile
 	if plan != nil {
-		flags.math.Set |= plan.Permissions
+		flags.Math.Set |= plan.Permissions
 	}
-	r, on, err := flags.cuts.Propagate(ctx, g, plan, a.plugins.library(), flags.math.Set, flags.target)
+	r, on, err := flags.Cuts.Propagate(ctx, g, plan, a.Plugins.Library(), flags.Math.Set, flags.Target)
 	if err != nil {
 		return m, err
 	}
-	flags.cuts, flags.optimize = programflags.Cuts{}, 0
-	x, err := compileGraph(ctx, a, file, &flags, g, pipeline.ScheduledKernels)
+	flags.Cuts, flags.Optimize = programflags.Cuts{}, 0
+	x, err := compiling.Graph(ctx, a, file, &flags, g, pipeline.ScheduledKernels)
 	if err != nil {
 		return m, err
 	}
-	defer x.loader.Close()
+	defer x.Loader.Close()
 	s, err := f.settings()
 	if err != nil {
 		return m, err
 	}
-	return prices.OfMesh(x.g, on, s, r, flags.target)
+	return prices.OfMesh(x.Graph, on, s, r, flags.Target)
 }
 
 // price compiles a graph to a schedule, and prices it.
-func (f *costFlags) price(ctx context.Context, a *app, file string) (*prices.Report, error) {
-	if f.compile.cuts.Machine() == "" {
+func (f *costFlags) price(ctx context.Context, a *app.App, file string) (*prices.Report, error) {
+	if f.compile.Cuts.Machine() == "" {
 		return nil, diag.Usage("prices are for a machine: expected --machine=NAME, of those that tapc machine lists, or --machine=FILE")
 	}
 	if err := f.begin(ctx); err != nil {
 		return nil, err
 	}
-	x, err := a.compile(ctx, file, f.compile, pipeline.ScheduledKernels)
+	x, err := compiling.File(ctx, a, file, f.compile, pipeline.ScheduledKernels)
 	if err != nil {
 		return nil, err
 	}
-	defer x.loader.Close()
+	defer x.Loader.Close()
 	return f.priceOf(ctx, x, file)
 }
 
 // begin checks the flags and starts the plugins.
 func (f *costFlags) begin(ctx context.Context) error {
-	a := f.compile.app
+	a := f.compile.Passes.App
 	if f.threads < 0 {
 		return diag.Usage("--threads=%d: expected a number of threads", f.threads)
 	}
-	if f.compile.cuts.Machine() != "" {
-		if _, err := machine.Find(f.compile.cuts.Machine()); err != nil {
+	if f.compile.Cuts.Machine() != "" {
+		if _, err := machine.Find(f.compile.Cuts.Machine()); err != nil {
 			return err
 		}
 	}
-	b, err := a.backend(f.compile)
+	b, err := compiling.BackendOf(a, f.compile)
 	if err == nil {
-		err = f.compile.options.Decide(ctx, b, pipeline.ScheduledKernels, f.use)
+		err = f.compile.Options.Decide(ctx, b, pipeline.ScheduledKernels, f.use)
 	}
-	return cmp.Or(err, f.compile.begin(ctx))
+	return cmp.Or(err, f.compile.Begin(ctx))
 }
 
 // priceOf prices what was compiled.
-func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*prices.Report, error) {
-	m, err := machine.Find(f.compile.cuts.Machine())
+func (f *costFlags) priceOf(ctx context.Context, x *compiling.Compilation, file string) (*prices.Report, error) {
+	m, err := machine.Find(f.compile.Cuts.Machine())
 	if err != nil {
 		return nil, err
 	}
@@ -193,21 +196,21 @@ func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*
 	if err != nil {
 		return nil, err
 	}
-	d, err := m.Device("", f.compile.target)
+	d, err := m.Device("", f.compile.Target)
 	if err != nil {
 		return nil, err
 	}
 	var memory []backends.MemoryTerm
-	if b := ownBackends().Find(f.compile.target); b != nil && b.Memory != nil {
-		if memory, err = b.Memory(ctx, x.job(outputflags.ProgramName(file)), cmp.Or(s.Units, d.Units)); err != nil {
+	if b := app.OwnBackends().Find(f.compile.Target); b != nil && b.Memory != nil {
+		if memory, err = b.Memory(ctx, x.Job(outputflags.ProgramName(file)), cmp.Or(s.Units, d.Units)); err != nil {
 			return nil, err
 		}
 	}
-	return prices.Of(x.g, m, s, memory)
+	return prices.Of(x.Graph, m, s, memory)
 }
 
 // settings are what prices depend on beside a schedule and a machine.
 func (f *costFlags) settings() (price.Settings, error) {
-	choosers, err := tile.Chosen(ownBackends().Choosers(), strings.Join(f.compile.options.Processors, ","))
+	choosers, err := tile.Chosen(app.OwnBackends().Choosers(), strings.Join(f.compile.Options.Processors, ","))
 	return price.Settings{Units: int64(f.threads), Targets: standard.Priced(choosers)}, err
 }

@@ -7,22 +7,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 )
 
 // docsCommand writes the documentation that is made from the program itself.
-func (a *app) docsCommand() *cobra.Command {
+func docsCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "docs DIR", Short: "Write the documentation of commands, passes and kernels", Hidden: true, Args: cobra.ExactArgs(1),
 		Long:    "Write DIR/cli.md, the list of passes in DIR/passes.md, the pages of kernels in\nDIR/kernels.md and the decisions in DIR/search.md, from what this program holds.",
 		Example: "  tapc docs docs\n  tapc docs --man man"}
 	man := c.Flags().Bool("man", false, "write manual pages into DIR, and nothing else")
-	return a.command(c, func(ctx context.Context, args []string) error {
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		if *man {
-			return guide.WriteManPages(a.root(), func(name string, page []byte) error { return a.writeData(ctx, filepath.Join(args[0], name), page) })
+			return guide.WriteManPages(root(a), func(name string, page []byte) error { return a.WriteData(ctx, filepath.Join(args[0], name), page) })
 		}
 		for file, renew := range map[string]func(old []byte) ([]byte, error){
-			"passes.md":  func(old []byte) ([]byte, error) { return guide.WithPasses(old, passes()) },
+			"passes.md":  func(old []byte) ([]byte, error) { return guide.WithPasses(old, app.Passes()) },
 			"kernels.md": func(old []byte) ([]byte, error) { return guide.WithKernels(old, kernels.Builtin()) },
 			"search.md":  guide.WithDecisions,
 		} {
@@ -35,10 +36,10 @@ func (a *app) docsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.writeData(ctx, name, page); err != nil {
+			if err := a.WriteData(ctx, name, page); err != nil {
 				return err
 			}
 		}
-		return a.writeData(ctx, filepath.Join(args[0], "cli.md"), guide.Commands(a.root()))
+		return a.WriteData(ctx, filepath.Join(args[0], "cli.md"), guide.Commands(root(a)))
 	})
 }

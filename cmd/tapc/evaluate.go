@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"tensortapestry.org/tapc/backends/cpu/runtime"
+	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/diag"
@@ -15,11 +17,11 @@ import (
 )
 
 // evaluate computes the outputs with the reference evaluator.
-func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
+func evaluate(ctx context.Context, a *app.App, c *compiling.Compilation, r *runFlags) error {
 	if r.given("bench") {
 		return diag.Usage("--bench needs a C compiler: the reference evaluator's speed means nothing")
 	}
-	p, err := tensorops.ProgramOf(c.g)
+	p, err := tensorops.ProgramOf(c.Graph)
 	if err != nil {
 		return err
 	}
@@ -27,20 +29,20 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := reference.CheckMemory(c.g); err != nil {
+	if err := reference.CheckMemory(c.Graph); err != nil {
 		return err
 	}
-	in, err := c.inputs(p, r)
+	in, err := inputs(c, p, r)
 	if err != nil {
 		return err
 	}
-	ev := reference.Evaluator{Library: a.plugins.library(), Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }}
-	out, err := ev.Evaluate(ctx, c.g, in)
+	ev := reference.Evaluator{Library: a.Plugins.Library(), Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.LoadConst(ctx, x) }}
+	out, err := ev.Evaluate(ctx, c.Graph, in)
 	if err != nil {
 		return err
 	}
 	for i, o := range p.Outputs {
-		path, key, err := portfiles.Target(p, i, targets, c.loader)
+		path, key, err := portfiles.Target(p, i, targets, c.Loader)
 		if err != nil {
 			return err
 		}
@@ -49,7 +51,7 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 				return err
 			}
 		} else if len(targets) == 0 && len(all) == 0 {
-			portfiles.Show(a.stdout, o.Name, out[o.Name])
+			portfiles.Show(a.Stdout, o.Name, out[o.Name])
 		}
 	}
 	for _, path := range all {
@@ -69,8 +71,8 @@ func names(list []tensorops.Named) []string {
 }
 
 // inputs reads the inputs from the files of the command line, and makes the others at random where that is asked for.
-func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tensorfile.Tensor, error) {
-	in, limits := map[string]tensorfile.Tensor{}, p.Limits(c.g)
+func inputs(c *compiling.Compilation, p *tensorops.Program, r *runFlags) (map[string]tensorfile.Tensor, error) {
+	in, limits := map[string]tensorfile.Tensor{}, p.Limits(c.Graph)
 	given := map[string]bool{}
 	for _, text := range r.inputs {
 		name, path, ok := strings.Cut(text, "=")
@@ -90,12 +92,12 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 	}
 	for i, x := range p.Inputs {
 		if _, given := in[x.Name]; !given {
-			if err := portfiles.Source(in, p, i, c.g, c.loader); err != nil {
+			if err := portfiles.Source(in, p, i, c.Graph, c.Loader); err != nil {
 				return nil, err
 			}
 		}
 		if given, ok := in[x.Name]; ok {
-			given, err := given.As(tensorops.TensorOf(c.g, x.Tensor).Type())
+			given, err := given.As(tensorops.TensorOf(c.Graph, x.Tensor).Type())
 			if err != nil {
 				return nil, fmt.Errorf("input %q: %w", x.Name, err)
 			}
@@ -105,7 +107,7 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 		if !r.given("random") {
 			return nil, diag.Usage("input %q is not given: use --input %s=FILE.npy or --random SEED", x.Name, x.Name)
 		}
-		t := tensorops.TensorOf(c.g, x.Tensor)
+		t := tensorops.TensorOf(c.Graph, x.Tensor)
 		n, err := t.Range.Size()
 		if err != nil {
 			return nil, err

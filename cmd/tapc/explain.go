@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
 	"tensortapestry.org/tapc/cmd/tapc/cuts"
 	"tensortapestry.org/tapc/cmd/tapc/explain"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
@@ -18,17 +20,17 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-func (a *app) explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|transfer|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: needFiles(2, 4),
+func explainCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|transfer|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: app.NeedFiles(2, 4),
 		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx op:matmul+op:add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop\n  tapc explain plan plan.json other.json\n  tapc explain plan plan.json other.json model.onnx --machine=8xh100 --target=cuda"}
-	f := a.addCompileFlags(c)
-	own := ownBackends()
-	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
-	words(c, "target", targets(own))
+	f := compiling.AddFlags(a, c)
+	own := app.OwnBackends()
+	c.Flags().StringVar(&f.Target, "target", f.Target, "what the program runs on: "+guide.WordList(compiling.Targets(own)))
+	app.Words(c, "target", compiling.Targets(own))
 	priced := addCostFlags(c, f)
 	format := c.Flags().String("format", "text", "form of what explains cuts: text or json")
-	words(c, "format", kernelFormats)
-	return a.command(c, func(ctx context.Context, args []string) error {
+	app.Words(c, "format", kernelFormats)
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		if things := []string{"kernel", "sizes", "cuts", "time", "memory", "transfer", "plan"}; !slices.Contains(things, args[0]) {
 			return diag.Unknown("thing to explain", args[0], things)
 		}
@@ -44,15 +46,15 @@ func (a *app) explainCommand() *cobra.Command {
 		if args[0] == "time" || args[0] == "memory" || args[0] == "transfer" {
 			return priced.explain(ctx, a, args)
 		}
-		if priced.compile.cuts.Machine() != "" || f.given("threads") {
+		if priced.compile.Cuts.Machine() != "" || f.Given("threads") {
 			return diag.Usage("--machine and --threads go with explain time, memory and transfer alone")
 		}
-		if err := f.begin(ctx); err != nil {
+		if err := f.Begin(ctx); err != nil {
 			return err
 		}
 		switch args[0] {
 		case "sizes":
-			return explainSizes(ctx, a, args, f)
+			return compiling.ExplainSizes(ctx, a, args, f)
 		case "cuts":
 			return explainCuts(ctx, a, args, f, *format)
 		}
@@ -61,39 +63,39 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 // explainKernels writes the candidates of kernels, on the processors that flags name.
-func explainKernels(ctx context.Context, a *app, args []string, f *compileFlags, own backends.List) error {
-	b, err := a.backend(f)
+func explainKernels(ctx context.Context, a *app.App, args []string, f *compiling.Flags, own backends.List) error {
+	b, err := compiling.BackendOf(a, f)
 	if err == nil {
-		err = f.options.Decide(ctx, b, pipeline.ScheduledKernels, "explain kernel --target="+f.target)
+		err = f.Options.Decide(ctx, b, pipeline.ScheduledKernels, "explain kernel --target="+f.Target)
 	}
 	if err != nil {
 		return err
 	}
-	choosers, err := tile.Chosen(own.Choosers(), strings.Join(f.options.Processors, ","))
+	choosers, err := tile.Chosen(own.Choosers(), strings.Join(f.Options.Processors, ","))
 	if err != nil {
 		return err
 	}
-	x, err := a.compile(ctx, args[1], f, pipeline.ScheduledKernels)
+	x, err := compiling.File(ctx, a, args[1], f, pipeline.ScheduledKernels)
 	if err != nil {
 		return err
 	}
-	defer x.loader.Close()
-	text, err := explain.Kernels(ctx, x.g, strings.Join(args[2:], ""), choosers)
+	defer x.Loader.Close()
+	text, err := explain.Kernels(ctx, x.Graph, strings.Join(args[2:], ""), choosers)
 	if err != nil {
 		return err
 	}
-	return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	return a.WriteFile(ctx, app.Standard, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }
 
 // explainCuts writes how the operations of a graph can be cut, as build would cut them.
-func explainCuts(ctx context.Context, a *app, args []string, f *compileFlags, format string) error {
-	f.cuts.KeepDefinitions()
-	x, err := a.compile(ctx, args[1], f, pipeline.OperationExpression)
+func explainCuts(ctx context.Context, a *app.App, args []string, f *compiling.Flags, format string) error {
+	f.Cuts.KeepDefinitions()
+	x, err := compiling.File(ctx, a, args[1], f, pipeline.OperationExpression)
 	if err != nil {
 		return err
 	}
-	defer x.loader.Close()
-	list, err := cuts.Of(x.g, a.plugins.library(), strings.Join(args[2:], ""))
+	defer x.Loader.Close()
+	list, err := cuts.Of(x.Graph, a.Plugins.Library(), strings.Join(args[2:], ""))
 	if err != nil {
 		return err
 	}
@@ -101,11 +103,11 @@ func explainCuts(ctx context.Context, a *app, args []string, f *compileFlags, fo
 	if format == "json" {
 		write = cuts.JSON
 	}
-	return a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w, list) })
+	return a.WriteFile(ctx, app.Standard, func(w io.Writer) error { return write(w, list) })
 }
 
 // explainPlans writes how two plan files differ, and with a graph what each difference costs.
-func (f *costFlags) explainPlans(ctx context.Context, a *app, files []string) error {
+func (f *costFlags) explainPlans(ctx context.Context, a *app.App, files []string) error {
 	first, second, err := plandiff.Files(files)
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func (f *costFlags) explainPlans(ctx context.Context, a *app, files []string) er
 	if len(files) == 3 {
 		priced, err := plandiff.Price(ctx, first, second, files[0], files[1], func(ctx context.Context, plan string) (plandiff.Cost, error) {
 			with, compile := *f, *f.compile
-			compile.cuts = compile.cuts.With(plan)
+			compile.Cuts = compile.Cuts.With(plan)
 			with.compile = &compile
 			m, err := with.mesh(ctx, a, files[2])
 			if err != nil {
@@ -127,5 +129,5 @@ func (f *costFlags) explainPlans(ctx context.Context, a *app, files []string) er
 		}
 		text += "\n" + priced
 	}
-	return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	return a.WriteFile(ctx, app.Standard, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }

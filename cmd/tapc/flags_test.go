@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -27,7 +28,7 @@ func eachFlag(visit func(command []string, f *pflag.Flag)) {
 			walk(below)
 		}
 	}
-	walk(newApp(nil, nil, nil).root())
+	walk(root(app.New(nil, nil, nil)))
 }
 
 // refused runs a command line, which has to be one that is refused in some words.

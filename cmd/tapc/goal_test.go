@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
 )
 
 // TestIntoDirectoryLeavesNothing: a directory that was made for files that could not be written is removed, and one that was there stays.
@@ -15,7 +17,7 @@ func TestIntoDirectoryLeavesNothing(t *testing.T) {
 	}
 	made, there := filepath.Join(t.TempDir(), "made"), t.TempDir()
 	for _, dir := range []string{made, there} {
-		if err := intoDirectory(dir, fails); !errors.Is(err, wrong) {
+		if err := compiling.IntoDirectory(dir, fails); !errors.Is(err, wrong) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -26,7 +28,7 @@ func TestIntoDirectoryLeavesNothing(t *testing.T) {
 		t.Errorf("%s has %v: %v", there, list, err)
 	}
 	writes := func(dir string) error { return os.WriteFile(filepath.Join(dir, "a.c"), nil, 0o600) }
-	if err := intoDirectory(made, writes); err != nil {
+	if err := compiling.IntoDirectory(made, writes); err != nil {
 		t.Error(err)
 	}
 	if list, err := os.ReadDir(made); err != nil || len(list) != 1 {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/cmd/tapc/info"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/ir/diag"
@@ -21,20 +23,20 @@ command has those at which most is mapped. Flags that are given are part of it.
 
 The exit status is 0 whether or not the graph can be built; "builds" in --json says that.`
 
-func infoCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "info FILE", Short: "Say what a model wants and what it holds", Long: infoHelp, Args: needFiles(1, 1),
+func infoCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "info FILE", Short: "Say what a model wants and what it holds", Long: infoHelp, Args: app.NeedFiles(1, 1),
 		Example: "  tapc info model.onnx\n  tapc info --json model.onnx\n  tapc info model.tap"}
-	from := addFromFlag(c)
-	asJSON := jsonFlag(c)
-	a.addImportFlags(c)
+	from := graphfiles.AddFromFlag(c)
+	asJSON := app.JSONFlag(c)
+	a.Imports.Add(c)
 	c.Flags().Lookup("analyze").Hidden = true // info says the same
-	plugins := &pluginFlags{}
-	plugins.add(c.Flags())
-	return a.command(c, func(ctx context.Context, args []string) error {
-		if a.imports.analyze {
+	plugins := &app.PluginFlags{}
+	plugins.Add(c.Flags())
+	return a.Command(c, func(ctx context.Context, args []string) error {
+		if a.Imports.Analyze {
 			return diag.Usage("--analyze does not go with info, which says the same")
 		}
-		if err := a.startPlugins(ctx, plugins, nil); err != nil {
+		if err := a.StartPlugins(ctx, plugins, nil); err != nil {
 			return err
 		}
 		x, err := infoOf(ctx, a, args[0], *from)
@@ -42,68 +44,48 @@ func infoCommand(a *app) *cobra.Command {
 			return err
 		}
 		if *asJSON {
-			return x.WriteJSON(a.stdout)
+			return x.WriteJSON(a.Stdout)
 		}
-		return x.Write(a.stdout)
+		return x.Write(a.Stdout)
 	})
 }
 
 // info looks at a graph file in any form.
-func infoOf(ctx context.Context, a *app, name, from string) (*info.Info, error) {
-	f, text, file, err := a.openGraph(ctx, name, from)
+func infoOf(ctx context.Context, a *app.App, name, from string) (*info.Info, error) {
+	f, text, file, err := graphfiles.OpenGraph(ctx, a, name, from)
 	if err != nil {
 		return nil, err
 	}
-	x := &imported{}
-	if f.imports == nil {
-		if err := a.imports.noModel(file); err != nil {
+	x := &graphfiles.Imported{}
+	if f.Imports == nil {
+		if err := a.Imports.NoModel(file); err != nil {
 			return nil, err
 		}
-		x.own, err = f.read(text.Data, file, dialects.Registry())
+		x.Own, err = f.Read(text.Data, file, dialects.Registry())
 	} else {
-		x, err = f.imports(a, text.Data, file)
+		x, err = f.Imports(a, text.Data, file)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if x.own != nil {
-		out, err := info.OfOwn(x.own, a.plugins.library(), a.imports.words(a.kernelFiles))
+	if x.Own != nil {
+		out, err := info.OfOwn(x.Own, a.Plugins.Library(), a.Imports.Words(a.KernelFiles))
 		if err != nil {
 			return nil, err
 		}
-		out.Form = pipeline.StageOf(x.own).String()
+		out.Form = pipeline.StageOf(x.Own).String()
 		return out, nil
 	}
-	out, err := info.OfForeign(ctx, x.foreign, x.options, a.imports.words(a.kernelFiles))
+	out, err := info.OfForeign(ctx, x.Foreign, x.Options, a.Imports.Words(a.KernelFiles))
 	if err != nil {
 		return nil, err
 	}
-	out.Form, out.Producer = map[string]string{"onnx": "ONNX model"}[f.name], x.producer
+	out.Form, out.Producer = map[string]string{"onnx": "ONNX model"}[f.Name], x.Producer
 	if out.Form == "" {
 		out.Form = "Amanda graph"
 	}
-	for _, d := range diag.FromError(x.fault) {
+	for _, d := range diag.FromError(x.Fault) {
 		out.Builds, out.Faults = false, append(out.Faults, d.Error())
 	}
 	return out, nil
-}
-
-// words gives the flags again, for a command line.
-func (f *importFlags) words(kernels []string) []string {
-	var words []string
-	add := func(flag string, values []string) {
-		for _, v := range values {
-			words = append(words, flag, v)
-		}
-	}
-	add("--kernels", kernels)
-	add("--rules", f.rules)
-	add("--shape", f.shapes)
-	add("--known", f.known)
-	add("--dim", f.dims)
-	add("--namespace", f.vocabularies.Values)
-	if f.unchecked {
-		words = append(words, "--unchecked-indices")
-	}
-	return words
 }

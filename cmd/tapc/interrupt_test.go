@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/internal/testkit"
 )
@@ -152,7 +154,7 @@ func TestReadingAsksForInterrupts(t *testing.T) {
 		t.Fatal(errs)
 	}
 	c := &counting{Context: t.Context()}
-	if _, err := newApp(strings.NewReader(""), io.Discard, io.Discard).load(c, chain); err != nil {
+	if _, err := graphfiles.Load(c, app.New(strings.NewReader(""), io.Discard, io.Discard), chain); err != nil {
 		t.Fatal(err)
 	}
 	if asked := c.asked.Load(); asked < n {

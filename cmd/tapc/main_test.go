@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
@@ -41,7 +42,7 @@ const example = "../../examples/linear-relu.loom.json"
 func tapc(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = newApp(strings.NewReader(stdin), &out, &errs).main(args)
+	status = runLine(app.New(strings.NewReader(stdin), &out, &errs), args)
 	return status, out.String(), errs.String()
 }
 
@@ -56,7 +57,7 @@ func write(t *testing.T, name, text string) string {
 }
 
 func TestThePassTableIsValid(t *testing.T) {
-	if err := passes().Validate(); err != nil {
+	if err := app.Passes().Validate(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -227,14 +228,14 @@ func TestOutputFilesAreWhole(t *testing.T) {
 }
 
 func TestAFailingWriterLeavesNothing(t *testing.T) {
-	a := newApp(nil, io.Discard, io.Discard)
+	a := app.New(nil, io.Discard, io.Discard)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	for name, write := range map[string]func(io.Writer) error{
 		"error":     func(w io.Writer) error { w.Write([]byte("half")); return errors.New("no") },
 		"cancelled": func(w io.Writer) error { cancel(errors.New("stop")); _, err := w.Write([]byte("all")); return err },
 	} {
-		if err := a.writeFile(ctx, filepath.Join(dir, name), write); err == nil {
+		if err := a.WriteFile(ctx, filepath.Join(dir, name), write); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -250,7 +251,7 @@ func (fullWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestStandardOutputThatFails(t *testing.T) {
 	var errs bytes.Buffer
-	status := newApp(strings.NewReader(""), fullWriter{}, &errs).main([]string{"translate", example})
+	status := runLine(app.New(strings.NewReader(""), fullWriter{}, &errs), []string{"translate", example})
 	if status != 3 || errs.String() != "tapc: error: standard output: no space left on device [TAP0867]\n" {
 		t.Errorf("%d %s", status, errs.String())
 	}
@@ -326,7 +327,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestEveryCommandExplainsItself(t *testing.T) {
-	for _, c := range newApp(nil, io.Discard, io.Discard).root().Commands() {
+	for _, c := range root(app.New(nil, io.Discard, io.Discard)).Commands() {
 		if c.Name() == "help" || c.Name() == "completion" {
 			continue
 		}
@@ -342,7 +343,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 }
 
 func TestTheDocumentsAreCurrent(t *testing.T) {
-	root := newApp(nil, io.Discard, io.Discard).root()
+	root := root(app.New(nil, io.Discard, io.Discard))
 	have, err := os.ReadFile("../../docs/cli.md")
 	if diff := cmp.Diff(string(guide.Commands(root)), string(have)); err != nil || diff != "" {
 		t.Errorf("docs/cli.md is not current, run: go run ./cmd/tapc docs docs\n%v %s", err, diff)
@@ -351,7 +352,7 @@ func TestTheDocumentsAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := guide.WithPasses(have, passes())
+	want, err := guide.WithPasses(have, app.Passes())
 	if diff := cmp.Diff(string(want), string(have)); err != nil || diff != "" {
 		t.Errorf("docs/passes.md is not current, run: go run ./cmd/tapc docs docs\n%v %s", err, diff)
 	}

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/plugins"
 	"tensortapestry.org/tapc/plugins/host"
@@ -196,30 +199,30 @@ func TestWhatPluginsDeclare(t *testing.T) {
 		Texts: host.Texts{Kernels: []plugins.Text{{Name: "cubes", Doc: "Powers.", Text: "kernel texts:cube\n  doc   The third power of each cell.\n  in    tensor: T [*s]\n" +
 			"  out   result: T [*s]\n  types T: numeric\n  let   result = tensor * tensor * tensor\n"}},
 			Rules: []plugins.Text{{Name: "cube-up", Doc: "Find cubes.", Text: "rule to-cube: mul(x, x, x) => \"texts:cube\"(x) because \"x * x * x is the cube\"\n"}}}}
-	a := newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
+	a := app.New(strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
 	open := func(context.Context) (*host.Plugin, error) {
 		t.Error("a process was wanted")
 		return nil, os.ErrInvalid
 	}
-	if err := a.plugins.provide([]usable{{about: about, open: open}}, a.report); err != nil {
+	if err := a.Plugins.Provide([]app.Usable{{About: about, Open: open}}, a.Report); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := a.plugins.library().Find("texts:cube"); !ok {
+	if _, ok := a.Plugins.Library().Find("texts:cube"); !ok {
 		t.Error("the kernel is not in the library")
 	}
 	if _, ok := kernels.Builtin().Find("texts:cube"); ok {
 		t.Error("tapc's own library was changed")
 	}
-	p, err := a.parsePasses("cube-up")
+	p, err := compiling.ParsePasses(a, "cube-up")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := a.load(t.Context(), write(t, "cubes.tap", "tapc 1\n%x = tensor int32 [0:4]\n%z = tensor int32 [0:4]\n%m = operation op:mul (tensors: [%x, %x, %x]) -> (result: %z)\n"))
+	g, err := graphfiles.Load(t.Context(), a, write(t, "cubes.tap", "tapc 1\n%x = tensor int32 [0:4]\n%z = tensor int32 [0:4]\n%m = operation op:mul (tensors: [%x, %x, %x]) -> (result: %z)\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &pipelineFlags{app: a, values: true, fuel: -1}
-	result, err := f.runner(context.Background(), p, g).Run(context.Background(), p, g)
+	f := &compiling.PassFlags{App: a, Values: true, Fuel: -1}
+	result, err := f.Runner(context.Background(), p, g).Run(context.Background(), p, g)
 	if err != nil {
 		t.Fatal(err)
 	}

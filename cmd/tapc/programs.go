@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/inspect"
 	"tensortapestry.org/tapc/cmd/tapc/rebuild"
@@ -13,24 +14,24 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-func inspectCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "inspect PROGRAM", Short: "Say what a program is and what made it", Long: inspect.Help, Args: needFiles(1, 1),
+func inspectCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "inspect PROGRAM", Short: "Say what a program is and what made it", Long: inspect.Help, Args: app.NeedFiles(1, 1),
 		Example: "  tapc inspect ./model\n  tapc inspect --json libmodel.so"}
-	asJSON := jsonFlag(c)
-	return a.command(c, func(_ context.Context, args []string) error {
+	asJSON := app.JSONFlag(c)
+	return a.Command(c, func(_ context.Context, args []string) error {
 		f, err := inspect.Read(args[0])
 		if err != nil {
 			return err
 		}
 		if *asJSON {
-			return f.WriteJSON(a.stdout)
+			return f.WriteJSON(a.Stdout)
 		}
-		return f.Write(a.stdout)
+		return f.Write(a.Stdout)
 	})
 }
 
-func rebuildCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "rebuild PROGRAM {-o FILE | --check}", Short: "Build a program again from what made it", Long: rebuild.Help, Args: needFiles(1, 1),
+func rebuildCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "rebuild PROGRAM {-o FILE | --check}", Short: "Build a program again from what made it", Long: rebuild.Help, Args: app.NeedFiles(1, 1),
 		Example: "  tapc rebuild ./model --check\n  tapc rebuild ./model --from=models -o again"}
 	j := &rebuild.Job{}
 	c.Flags().StringVar(&j.From, "from", ".", "folder of the files that the program was made from")
@@ -39,7 +40,7 @@ func rebuildCommand(a *app) *cobra.Command {
 	flagnames.Files(c.Flags(), flagnames.Folder, "from")
 	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	own := rebuild.AddOwn(c.Flags())
-	return a.command(c, func(ctx context.Context, args []string) error {
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		if *check == (j.Output != "") {
 			return diag.Usage("rebuild needs either -o FILE or --check")
 		}
@@ -47,10 +48,10 @@ func rebuildCommand(a *app) *cobra.Command {
 		if err != nil {
 			return diag.Fault("%w", err)
 		}
-		j.Program, j.Own, j.Print = args[0], own(), a.stdout
+		j.Program, j.Own, j.Print = args[0], own(), a.Stdout
 		j.Build = func(ctx context.Context, folder string, args []string) error {
 			cmd := childproc.Command(ctx, self, args...)
-			cmd.Dir, cmd.Stderr = folder, a.stderr
+			cmd.Dir, cmd.Stderr = folder, a.Stderr
 			return exited(ctx, childproc.Run(ctx, cmd))
 		}
 		return j.Run(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/inspect"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
@@ -22,7 +23,7 @@ import (
 
 // TestFlagsOfRecords holds each flag of build to be one that records have or leave out.
 func TestFlagsOfRecords(t *testing.T) {
-	c, _, err := newApp(nil, nil, nil).root().Find([]string{"build"})
+	c, _, err := root(app.New(nil, nil, nil)).Find([]string{"build"})
 	if err != nil {
 		t.Fatal(err)
 	}

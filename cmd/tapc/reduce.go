@@ -7,8 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/codec"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/cmd/tapc/reduce"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -24,43 +27,43 @@ valid, so is every graph that the command sees. The result has been tested.
 To look for one failure among several, let the command tell them apart:
   ! tapc opt --passes=simplify {} -o /dev/null 2>&1 | grep -q panicked`
 
-func (a *app) reduceCommand() *cobra.Command {
+func reduceCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "reduce --test=COMMAND [-o FILE] [FILE]", Short: "Shrink a graph that makes a command fail", Long: reduceHelp + "\n\n" + codec.WithHelp,
-		Args: needFiles(0, 1), Example: "  tapc reduce --test 'tapc run {} --random 1' model.tap -o small.tap"}
+		Args: app.NeedFiles(0, 1), Example: "  tapc reduce --test 'tapc run {} --random 1' model.tap -o small.tap"}
 	test := c.Flags().String("test", "", "the `COMMAND` that fails")
 	most := c.Flags().Int("max-tests", 10_000, "stop after this many runs of the command")
 	verbose := c.Flags().BoolP("verbose", "v", false, "show each step")
 	flagnames.Texts(c.Flags(), "test")
-	from := addFromFlag(c)
-	out := addOutputFlags(c)
-	return a.command(c, func(ctx context.Context, args []string) error {
-		g, err := a.loadAs(ctx, fileArg(args), *from)
+	from := graphfiles.AddFromFlag(c)
+	out := graphfiles.AddOutputFlags(c)
+	return a.Command(c, func(ctx context.Context, args []string) error {
+		g, err := graphfiles.LoadAs(ctx, a, app.FileArgument(args), *from)
 		if err != nil {
 			return err
 		}
-		j, remove, err := a.newJudge(*test, a.loaderOf(g))
+		j, remove, err := compiling.NewJudge(a, *test, graphfiles.LoaderOf(a, g))
 		if err != nil {
 			return err
 		}
 		defer remove()
-		small, err := a.reduce(ctx, g, j, *most, *verbose)
+		small, err := reduceGraph(ctx, a, g, j, *most, *verbose)
 		if err != nil {
 			return err
 		}
-		return out.write(ctx, a, small, a.loaderOf(g))
+		return out.Write(ctx, a, small, graphfiles.LoaderOf(a, g))
 	})
 }
 
-func (a *app) reduce(ctx context.Context, g *ir.Graph, j *judge, most int, verbose bool) (*ir.Graph, error) {
+func reduceGraph(ctx context.Context, a *app.App, g *ir.Graph, j *compiling.Judge, most int, verbose bool) (*ir.Graph, error) {
 	o := reduce.Options{Tests: max(most, 1), Test: func(ctx context.Context, g *ir.Graph) (bool, error) {
-		good, err := j.good(ctx, g)
+		good, err := j.Good(ctx, g)
 		return !good, err
 	}}
 	if isValid(ctx, g) {
 		o.Valid = isValid
 	}
 	if verbose {
-		o.Log = func(what string, g *ir.Graph) { fmt.Fprintf(a.stderr, "%s; %d nodes are left\n", what, g.Len()) }
+		o.Log = func(what string, g *ir.Graph) { fmt.Fprintf(a.Stderr, "%s; %d nodes are left\n", what, g.Len()) }
 	}
 	r, err := reduce.Graph(ctx, g, o)
 	switch {
@@ -75,7 +78,7 @@ func (a *app) reduce(ctx context.Context, g *ir.Graph, j *judge, most int, verbo
 	if !r.Full {
 		more = "; --max-tests stopped it"
 	}
-	fmt.Fprintf(a.stderr, "tapc: reduced from %d to %d nodes in %d tests%s\n", g.Len(), r.Graph.Len(), r.Tests, more)
+	fmt.Fprintf(a.Stderr, "tapc: reduced from %d to %d nodes in %d tests%s\n", g.Len(), r.Graph.Len(), r.Tests, more)
 	return r.Graph, nil
 }
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/beside"
-	"tensortapestry.org/tapc/cmd/tapc/datanames"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
-	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -23,12 +23,12 @@ behind the file are added to it. The data files of constants, rules and kernels 
 takes are in a folder beside it, FILE without .tap and with .files, of at most 1 GiB: both
 together repeat the fault on another machine.`
 
-func (a *app) replayCommand() *cobra.Command {
-	c := &cobra.Command{Use: "replay FILE [FLAG...]", Short: "Repeat the fault that a reproducer holds", Long: replayHelp, Args: needFiles(1, 0),
+func replayCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{Use: "replay FILE [FLAG...]", Short: "Repeat the fault that a reproducer holds", Long: replayHelp, Args: app.NeedFiles(1, 0),
 		Example: "  tapc replay tapc-reproducer-simplify.tap\n  tapc replay tapc-reproducer-simplify.tap --print-ir-after-change"}
 	c.Flags().SetInterspersed(false)
-	return a.command(c, func(ctx context.Context, args []string) error {
-		text, _, err := a.readFile(ctx, args[0])
+	return a.Command(c, func(ctx context.Context, args []string) error {
+		text, _, err := graphfiles.ReadFile(ctx, a, args[0])
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (a *app) replayCommand() *cobra.Command {
 		if again[0] != "opt" {
 			return fmt.Errorf("%s: replay runs the command opt, not %q", args[0], again[0])
 		}
-		root := a.root()
+		root := root(a)
 		opt, words, err := root.Find(append(beside.Replayed(again, filepath.Dir(args[0])), "--reproducer-dir=", "--output=-"))
 		if err == nil {
 			err = opt.ParseFlags(words)
@@ -49,33 +49,7 @@ func (a *app) replayCommand() *cobra.Command {
 		}
 		flagnames.Forget(opt.Flags())
 		root.SetArgs(slices.Concat(again[:1], args[1:], []string{"--", args[0]}))
-		a.started = false
+		a.Started = false
 		return root.ExecuteContext(ctx)
 	})
-}
-
-// carry copies what a graph and paths name into the folder beside a reproducer.
-func carry(reproducer string, g *ir.Graph, path func(string) (string, error), paths []string) (map[string]string, error) {
-	copies, names := beside.For(reproducer), map[string]string{}
-	for _, p := range paths {
-		name, err := copies.Add(p)
-		if err != nil {
-			return nil, err
-		}
-		names[p] = name
-	}
-	err := datanames.Graph(g, func(file string) (string, error) {
-		from, err := path(file)
-		if err != nil {
-			return file, nil // no name that could be read where the graph was
-		}
-		return copies.Add(from)
-	})
-	if err == nil {
-		err = copies.Write()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return names, nil
 }

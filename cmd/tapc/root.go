@@ -2,12 +2,12 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/arguments"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
@@ -34,66 +34,44 @@ const rootExample = `  tapc verify model.loom.json
   tapc kernels matmul`
 
 // root makes the command line.
-func (a *app) root() *cobra.Command {
+func root(a *app.App) *cobra.Command {
 	root := &cobra.Command{Use: "tapc", Short: "Compile tensor graph files to executables", Long: rootHelp, Example: rootExample,
-		SilenceErrors: true, SilenceUsage: true, Version: release.Text(), Args: a.unknownCommand}
+		SilenceErrors: true, SilenceUsage: true, Version: release.Text(), Args: app.UnknownCommand}
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
-		a.started = true
+		a.Started = true
 		return cmd.Help()
 	}
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(a.flagError)
-	root.PersistentFlags().StringVar(&a.format, "diagnostics", a.format, "form of diagnostics on standard error: text, json or sarif")
-	root.PersistentFlags().StringArrayVar(&a.kernelFiles, "kernels", nil, "know the kernels declared in this file besides tapc's own (repeatable)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
+	root.PersistentFlags().StringVar(&a.Format, "diagnostics", a.Format, "form of diagnostics on standard error: text, json or sarif")
+	root.PersistentFlags().StringArrayVar(&a.KernelFiles, "kernels", nil, "know the kernels declared in this file besides tapc's own (repeatable)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		if err := a.addKernels(c.Context()); err != nil || len(a.imports.vocabularies.Values) == 0 {
+		if err := a.AddKernels(c.Context()); err != nil || len(a.Imports.Vocabularies.Values) == 0 {
 			return err
 		}
-		a.started = true // what is wrong now is wrong in a file
-		return a.imports.vocabularies.Read()
+		a.Started = true // what is wrong now is wrong in a file
+		return a.Imports.Vocabularies.Read()
 	}
-	flagnames.Words(root.PersistentFlags(), "diagnostics", diagnosticForms)
+	flagnames.Words(root.PersistentFlags(), "diagnostics", app.DiagnosticForms)
 	flagnames.Texts(root.PersistentFlags(), "kernels")
-	root.PersistentFlags().StringArrayVar(&a.imports.vocabularies.Values, "namespace", nil, "vocabulary of an Amanda graph that names none, such as tensorflow/1.13.1; or FILE.ns, a dictionary that graphs, rules and --into may name besides tapc's own (repeatable)")
-	dictionaries.Check(root.PersistentFlags(), "namespace", a.args)
-	complete(root, "diagnostics", diagnosticForms)
-	root.AddCommand(a.commands()...)
-	arguments.Guard(root, a.unknownCommand)
-	if len(a.args) == 0 || !strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // which reads flags twice
+	root.PersistentFlags().StringArrayVar(&a.Imports.Vocabularies.Values, "namespace", nil, "vocabulary of an Amanda graph that names none, such as tensorflow/1.13.1; or FILE.ns, a dictionary that graphs, rules and --into may name besides tapc's own (repeatable)")
+	dictionaries.Check(root.PersistentFlags(), "namespace", a.Args)
+	app.Complete(root, "diagnostics", app.DiagnosticForms)
+	root.AddCommand(commands(a)...)
+	arguments.Guard(root, app.UnknownCommand)
+	if len(a.Args) == 0 || !strings.HasPrefix(a.Args[0], cobra.ShellCompRequestCmd) { // which reads flags twice
 		flagnames.Guard(root)
 	}
 	return root
 }
 
-// unknownCommand says what is wrong with words after tapc that name no command.
-func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return diag.Unknown("command", args[0], names)
-}
-
-// oneOf checks the value of a flag that is one of a few words.
-func oneOf(flag, word string, words []string) error {
-	if slices.Contains(words, word) {
-		return nil
-	}
-	return diag.Unknown("value of "+flag, word, slices.Clone(words))
-}
-
 // flagError turns an error of the flags into one that helps.
-func (a *app) flagError(cmd *cobra.Command, err error) error {
-	if !cmd.HasParent() && len(a.args) > 0 && !strings.HasPrefix(a.args[0], "-") {
-		return a.unknownCommand(cmd, a.args) // its flags are not known either
+func flagError(a *app.App, cmd *cobra.Command, err error) error {
+	if !cmd.HasParent() && len(a.Args) > 0 && !strings.HasPrefix(a.Args[0], "-") {
+		return app.UnknownCommand(cmd, a.Args) // its flags are not known either
 	}
 	var wrong *diag.StatusError
 	if errors.As(err, &wrong) {
@@ -112,18 +90,4 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		return diag.NotKnown("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
 	}
 	return diag.NotKnown("unknown flag --%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
-}
-
-// words makes a flag take words of a list, and offers them to the shell.
-func words(cmd *cobra.Command, flag string, list []string) {
-	flagnames.Words(cmd.Flags(), flag, list)
-	complete(cmd, flag, list)
-}
-
-// complete offers words for a flag to the shell.
-func complete(cmd *cobra.Command, flag string, words []string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // a flag that does not exist: a fault of this program that any test shows
-	}
 }

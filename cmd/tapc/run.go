@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/app"
+	"tensortapestry.org/tapc/cmd/tapc/compiling"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
@@ -47,12 +49,12 @@ type runFlags struct {
 	given  func(flag string) bool
 }
 
-func (a *app) runCommand() *cobra.Command {
+func runCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "run FILE --input NAME=FILE.npy --output NAME=FILE.npy", Short: "Compile a graph file and run it", Long: runHelp,
-		Args: needFiles(1, 1),
+		Args: app.NeedFiles(1, 1),
 		Example: "  tapc run model.loom.json --input x=x.npy --output y=y.npy\n  tapc run model.loom.json --random 1\n" +
 			"  tapc run model.tap --cc=aarch64-linux-gnu-gcc --runner='qemu-aarch64 -L /usr/aarch64-linux-gnu' --random 1"}
-	f := a.addCompileFlags(c)
+	f := compiling.AddFlags(a, c)
 	r := &runFlags{given: c.Flags().Changed}
 	c.Flags().StringArrayVar(&r.inputs, "input", nil, "input NAME=FILE, or FILE for all inputs by name (repeatable)")
 	c.Flags().StringArrayVar(&r.outputs, "output", nil, "write an output to NAME=FILE, or all outputs to FILE.npz or FILE.safetensors (repeatable)")
@@ -65,51 +67,51 @@ func (a *app) runCommand() *cobra.Command {
 	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	flagnames.Texts(c.Flags(), "runner")
 	reference := c.Flags().Bool("reference", false, "compute with the reference evaluator")
-	return a.command(c, func(ctx context.Context, args []string) error { return a.run(ctx, args[0], f, r, *reference) })
+	return a.Command(c, func(ctx context.Context, args []string) error { return runGraph(ctx, a, args[0], f, r, *reference) })
 }
 
 // runnable is the output of back ends that can be executed.
 const runnable = "exe"
 
-func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags, reference bool) error {
+func runGraph(ctx context.Context, a *app.App, file string, f *compiling.Flags, r *runFlags, reference bool) error {
 	runner, err := r.command()
-	err = firstError(err, flagnames.Apart(r.given, "reference", "which makes no program", "threads", "pin", "runner", "bench", "cc", "cpu", "weights", "tuned"))
+	err = app.FirstError(err, flagnames.Apart(r.given, "reference", "which makes no program", "threads", "pin", "runner", "bench", "cc", "cpu", "weights", "tuned"))
 	if err != nil {
 		return err
 	}
-	if err := f.begin(ctx); err != nil {
+	if err := f.Begin(ctx); err != nil {
 		return err
 	}
-	goal, err := a.goal(ctx, f, runnable, true)
+	goal, err := compiling.NewGoal(ctx, a, f, runnable, true)
 	if err != nil {
 		return err
 	}
-	machine, lacks := goal.output.Tools(ctx, goal.values)
+	machine, lacks := goal.Output.Tools(ctx, goal.Values)
 	if cause := signals.Of(ctx); cause != nil {
 		return cause
 	}
-	f.report.later = lacks == nil && !reference
+	f.Passes.Report.Later = lacks == nil && !reference
 	var missing *backends.Missing
 	switch {
 	case reference:
 	case errors.As(lacks, &missing):
-		fmt.Fprintf(a.stderr, "tapc: no %s on this machine: computing with the reference evaluator\n", missing.What)
+		fmt.Fprintf(a.Stderr, "tapc: no %s on this machine: computing with the reference evaluator\n", missing.What)
 	case lacks != nil:
 		return lacks
 	}
-	a.imports.files = r.inputs
-	c, err := compileSizes(ctx, a, file, f, goal)
+	a.Imports.Files = r.inputs
+	c, err := compiling.Sizes(ctx, a, file, f, goal)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	dir, remove, err := temporary()
+	defer c.Close()
+	dir, remove, err := app.Temporary()
 	if err != nil {
 		return err
 	}
 	defer remove()
-	args, written, err := portfiles.Named(c.g, c.loader)
-	if err = firstError(err, a.keepInputs(r, c.dataFiles(), written)); err != nil {
+	args, written, err := portfiles.Named(c.Graph, c.Loader)
+	if err = app.FirstError(err, keepInputs(a, r, c.DataFiles(), written)); err != nil {
 		return err
 	}
 	files, err := portfiles.Convert(dir, r.inputs, r.outputs)
@@ -118,19 +120,19 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	}
 	r.inputs, r.outputs = files.Inputs, files.Outputs
 	if lacks != nil || reference {
-		if c.sizes != nil {
+		if c.Sizes != nil {
 			return diag.Usage("--dim: the reference evaluator takes one size of each dimension")
 		}
-		if err := a.evaluate(ctx, c, r); err != nil {
+		if err := evaluate(ctx, a, c, r); err != nil {
 			return err
 		}
 		return files.Finish()
 	}
 	program := filepath.Join(dir, outputflags.ProgramName(file))
-	if err := c.make(ctx, goal, file, program); err != nil {
+	if err := c.Make(ctx, goal, file, program); err != nil {
 		return err
 	}
-	err = a.execute(ctx, slices.Concat(runner, []string{program}, r.args(), args))
+	err = executeProgram(ctx, a, slices.Concat(runner, []string{program}, r.args(), args))
 	if errors.Is(err, syscall.ENOEXEC) {
 		return diag.Usage("the program is for %s, which this machine does not run: name what does, such as --runner='qemu-aarch64 -L /usr/aarch64-linux-gnu'", machine)
 	}
@@ -141,7 +143,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 }
 
 // keepInputs refuses outputs in the place of files that are read; written are those that the graph names.
-func (a *app) keepInputs(r *runFlags, read, written []string) error {
+func keepInputs(a *app.App, r *runFlags, read, written []string) error {
 	for _, x := range r.inputs {
 		file, _, _ := portfiles.CutKey(fileOf(x))
 		read = append(read, file)
@@ -150,7 +152,7 @@ func (a *app) keepInputs(r *runFlags, read, written []string) error {
 		written = append(written, fileOf(x))
 	}
 	for _, file := range written {
-		if err := a.notRead(file, read...); err != nil {
+		if err := a.NotRead(file, read...); err != nil {
 			return err
 		}
 	}
@@ -207,11 +209,11 @@ func (r *runFlags) command() ([]string, error) {
 }
 
 // execute runs a command with tapc's own streams; its exit status becomes tapc's.
-func (a *app) execute(ctx context.Context, command []string) error {
+func executeProgram(ctx context.Context, a *app.App, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(signals.Received(ctx)) } // it stays in the terminal's group: it may read from there
 	cmd.WaitDelay = 2 * time.Second
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
 	return exited(ctx, cmd.Run())
 }
 
@@ -222,7 +224,7 @@ func exited(ctx context.Context, err error) error {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		return &diag.StatusError{Status: exit.ExitCode(), Err: errReported{}}
+		return &diag.StatusError{Status: exit.ExitCode(), Err: app.Reported{}}
 	case err != nil:
 		return diag.Fault("the program: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/tools/filecheck/check"
 	"tensortapestry.org/tapc/tools/lit/run"
@@ -26,20 +27,20 @@ It takes the arguments of LLVM's FileCheck and gives its exit status; docs/filec
 says what CHECK lines mean. The text is standard input or --input-file.`
 
 // testCommands are the tools for tests as commands. They read their own flags.
-func testCommands(a *app) []*cobra.Command {
+func testCommands(a *app.App) []*cobra.Command {
 	lit := &cobra.Command{Use: "lit [OPTION...] PATH...", Short: "Run tests that are written in the files they test", Long: litHelp,
 		DisableFlagParsing: true, Example: "  tapc lit -v tests\n  tapc lit -filter fuse -j 2 tests"}
 	filecheck := &cobra.Command{Use: "filecheck [OPTION...] CHECKFILE", Short: "Check a text against the CHECK lines of a file", Long: filecheckHelp,
 		DisableFlagParsing: true, Example: "  tapc opt --passes=simplify model.tap | tapc filecheck model.tap"}
 	return []*cobra.Command{
-		a.command(lit, func(_ context.Context, args []string) error {
+		a.Command(lit, func(_ context.Context, args []string) error {
 			if self, err := os.Executable(); err == nil {
 				args = slices.Concat([]string{"-tool", "tapc=" + self}, args)
 			}
-			return exitWith(run.Main(args, a.stdout, a.stderr))
+			return exitWith(run.Main(args, a.Stdout, a.Stderr))
 		}),
-		a.command(filecheck, func(_ context.Context, args []string) error {
-			return exitWith(check.Main(check.Command{Name: "tapc filecheck", Args: args, Getenv: os.Getenv, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr}))
+		a.Command(filecheck, func(_ context.Context, args []string) error {
+			return exitWith(check.Main(check.Command{Name: "tapc filecheck", Args: args, Getenv: os.Getenv, Stdin: a.Stdin, Stdout: a.Stdout, Stderr: a.Stderr}))
 		})}
 }
 
@@ -48,5 +49,5 @@ func exitWith(status int) error {
 	if status == diag.ExitOK {
 		return nil
 	}
-	return &diag.StatusError{Status: status, Err: errReported{}}
+	return &diag.StatusError{Status: status, Err: app.Reported{}}
 }

@@ -8,49 +8,43 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 )
 
-func (a *app) translateCommand() *cobra.Command {
+func translateCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "translate --to=FORM [-o FILE] [FILE]", Short: "Write a graph in another form",
-		Args: needFiles(0, 1), Example: "  tapc translate --to=tap model.loom.json\n  tapc translate -o model.loom.json model.tap\n" +
+		Args: app.NeedFiles(0, 1), Example: "  tapc translate --to=tap model.loom.json\n  tapc translate -o model.loom.json model.tap\n" +
 			"  tapc translate --to=tap --with=ids,order - < model.loom.json\n  tapc translate --to=onnx --into onnx/17 model.tap -o model.onnx"}
 	c.Long = codec.Help + "\n\nForms:\n" + formTable()
-	from := addFromFlag(c)
-	a.addImportFlags(c)
-	out := addOutputFlags(c)
+	from := graphfiles.AddFromFlag(c)
+	a.Imports.Add(c)
+	out := graphfiles.AddOutputFlags(c)
 	into := c.Flags().String("into", "", "vocabulary to write an Amanda graph or a model in, such as onnx/17; default: of a model onnx/21, of an Amanda graph that of a foreign graph, else that of tapc's kernels")
-	dictionaries.Check(c.Flags(), "into", a.args)
-	return a.command(c, func(ctx context.Context, args []string) error {
-		if to := formFor(out.file, out.to); *into != "" || to.into != "" {
-			return a.translateInto(ctx, fileArg(args), *from, cmp.Or(*into, to.into), out)
+	dictionaries.Check(c.Flags(), "into", a.Args)
+	return a.Command(c, func(ctx context.Context, args []string) error {
+		if to := graphfiles.FormFor(out.File, out.To); *into != "" || to.Into != "" {
+			return graphfiles.TranslateInto(ctx, a, app.FileArgument(args), *from, cmp.Or(*into, to.Into), out)
 		}
-		if done, err := a.translateForeign(ctx, fileArg(args), *from, out); done || err != nil {
+		if done, err := graphfiles.TranslateForeign(ctx, a, app.FileArgument(args), *from, out); done || err != nil {
 			return err
 		}
-		g, err := a.loadAs(ctx, fileArg(args), *from)
+		g, err := graphfiles.LoadAs(ctx, a, app.FileArgument(args), *from)
 		if err != nil {
 			return err
 		}
-		return out.write(ctx, a, g, a.loaderOf(g))
+		return out.Write(ctx, a, g, graphfiles.LoaderOf(a, g))
 	})
-}
-
-// fileArg gives the only argument; none is standard input.
-func fileArg(args []string) string {
-	if len(args) == 0 {
-		return stdName
-	}
-	return args[0]
 }
 
 func formTable() string {
 	var lines []string
-	for _, f := range forms {
-		line := fmt.Sprintf("  %-11s %s", f.name, f.doc)
-		if len(f.suffixes) > 0 {
-			line += " (" + strings.Join(f.suffixes, ", ") + ")"
+	for _, f := range graphfiles.Forms {
+		line := fmt.Sprintf("  %-11s %s", f.Name, f.Doc)
+		if len(f.Suffixes) > 0 {
+			line += " (" + strings.Join(f.Suffixes, ", ") + ")"
 		}
 		lines = append(lines, line)
 	}

@@ -33,7 +33,7 @@ func TestBackEndsAreNamedInOneLine(t *testing.T) {
 		}
 		return err
 	})
-	if want := []string{"cmd/tapc/table.go"}; err != nil || !slices.Equal(found, want) {
+	if want := []string{"cmd/tapc/app/table.go"}; err != nil || !slices.Equal(found, want) {
 		t.Errorf("back ends or device types are named in %v, want %v (%v)", found, want, err)
 	}
 }

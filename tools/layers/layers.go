@@ -202,6 +202,11 @@ var Table = []Rule{
 	{"plugins/...", 5, 4},
 	{"library", 6, 0}, // programs of others import it
 	{"examples/...", 6, 1},
+	{"cmd/tapc", 6, 5},
+	{"cmd/tapc/compiling", 6, 4},
+	{"cmd/tapc/graphfiles", 6, 3},
+	{"cmd/tapc/plugincommands", 6, 3},
+	{"cmd/tapc/app", 6, 2},
 	{"cmd/...", 6, 1},
 	{"tools/vocabulary/page", 6, 2}, // it writes as the command does
 	{"tools/vocabulary", 6, 3},

@@ -1,4 +1,4 @@
-package main
+package importflags
 
 import (
 	"strings"
@@ -17,25 +17,25 @@ import (
 
 // vocabularyFlags say what a foreign graph leaves out.
 type vocabularyFlags struct {
-	vocabularies dictionaries.Known
+	Vocabularies dictionaries.Known
 	shapes       []string
 }
 
-func (f *vocabularyFlags) add(c *cobra.Command) {
+func (f *vocabularyFlags) addShape(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.shapes, "shape", nil, "shape of an input of a foreign graph that has none: NAME=1x784, or NAME= for a number (repeatable)")
 	flagnames.Entries(c.Flags(), "shape")
 }
 
-// settle reads what flags say of a graph's inputs: shapes, values and, of the files that run is given, sizes.
-func (f *importFlags) settle(g *foreign.Graph, o *onnx.Options) error {
+// Settle reads what flags say of a graph's inputs: shapes, values and, of the files that run is given, sizes.
+func (f *Flags) Settle(g *foreign.Graph, o *onnx.Options) error {
 	err := modelflags.Shape(g, f.shapes)
 	if err == nil {
 		o.Bind, err = modelflags.Known(g, f.known, readTensor)
 	}
-	if err != nil || len(f.files) == 0 {
+	if err != nil || len(f.Files) == 0 {
 		return err
 	}
-	shapes, err := modelflags.Files(g, f.files, tensorsOf, func(given, name string) bool { return portfiles.Name(given) == portfiles.Name(name) })
+	shapes, err := modelflags.Files(g, f.Files, tensorsOf, func(given, name string) bool { return portfiles.Name(given) == portfiles.Name(name) })
 	if err != nil {
 		return err
 	}

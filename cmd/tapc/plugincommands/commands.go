@@ -1,4 +1,5 @@
-package main
+// Package plugincommands has the commands of tapc plugin: new, install, list, verify, test and remove. It must not import cmd/tapc. Read next: commands.go.
+package plugincommands
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/findings"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
@@ -28,12 +30,12 @@ The plugins of a project are in its tapc.lock, with the digest of each file; tho
 of the user, in the user's configuration directory. --plugin PATH uses one that is
 not installed.`
 
-func (a *app) pluginCommand() *cobra.Command {
+func PluginCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "plugin COMMAND", Short: "Make, install, check and remove plugins", Long: pluginHelp,
-		Example: "  tapc plugin new my-pass\n  tapc plugin install ./my-pass\n  tapc plugin list", Args: a.unknownCommand}
-	c.AddCommand(a.pluginNewCommand(), a.pluginListCommand(), a.pluginInstallCommand(), a.pluginVerifyCommand(), a.pluginTestCommand(),
-		a.pluginRemoveCommand())
-	return a.command(c, func(context.Context, []string) error { return c.Help() })
+		Example: "  tapc plugin new my-pass\n  tapc plugin install ./my-pass\n  tapc plugin list", Args: app.UnknownCommand}
+	c.AddCommand(pluginNewCommand(a), pluginListCommand(a), pluginInstallCommand(a), pluginVerifyCommand(a), pluginTestCommand(a),
+		pluginRemoveCommand(a))
+	return a.Command(c, func(context.Context, []string) error { return c.Help() })
 }
 
 // placeFlag adds --user and gives the place that the command line means.
@@ -51,39 +53,39 @@ func placeFlag(c *cobra.Command) func() (installed.Place, error) {
 	}
 }
 
-func (a *app) pluginListCommand() *cobra.Command {
+func pluginListCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the plugins and what they may do", Args: cobra.NoArgs, Example: "  tapc plugin list",
 		Long: "List the plugins of the user and the project: what they provide, what they may\nuse, whether their files are those that were installed, and what this system keeps\nthem from: a line for each property, with what keeps it, or with NO and what is\nmissing. No plugin is started."}
-	return a.command(c, func(context.Context, []string) error {
-		all, err := places()
+	return a.Command(c, func(context.Context, []string) error {
+		all, err := app.Places()
 		if err != nil {
 			return err
 		}
 		for _, place := range all {
-			if err := a.listPlace(place); err != nil {
+			if err := listPlace(a, place); err != nil {
 				return err
 			}
 		}
-		return a.printConfinement()
+		return printConfinement(a)
 	})
 }
 
-func (a *app) listPlace(place installed.Place) error {
+func listPlace(a *app.App, place installed.Place) error {
 	lock, err := installed.ReadLock(place.Lock)
 	if err != nil {
 		return err
 	}
-	a.printf("%s: %s\n", place.Kind, place.Lock)
+	a.Printf("%s: %s\n", place.Kind, place.Lock)
 	if len(lock.Plugins) == 0 {
-		a.printf("  no plugins\n")
+		a.Printf("  no plugins\n")
 	}
 	for i := range lock.Plugins {
 		l := &lock.Plugins[i]
-		a.printf("  %s %s, protocol %s: %s\n", l.Name, l.Version, l.Protocol, fileState(place, l))
-		a.printPlugin(l)
+		a.Printf("  %s %s, protocol %s: %s\n", l.Name, l.Version, l.Protocol, fileState(place, l))
+		printPlugin(a, l)
 	}
 	for _, name := range place.Strangers(lock) {
-		a.printf("  %s: not in the lock file, so it is never run\n", place.File(name))
+		a.Printf("  %s: not in the lock file, so it is never run\n", place.File(name))
 	}
 	return nil
 }
@@ -106,54 +108,54 @@ func fileState(place installed.Place, l *installed.Locked) string {
 }
 
 // printPlugin says what an installed plugin provides and may use.
-func (a *app) printPlugin(l *installed.Locked) {
+func printPlugin(a *app.App, l *installed.Locked) {
 	for _, part := range l.Parts() {
-		a.printf("    %s\n", part)
+		a.Printf("    %s\n", part)
 	}
 	for _, line := range l.Access.Lines() {
-		a.printf("    may %s\n", line)
+		a.Printf("    may %s\n", line)
 	}
 }
 
 // printConfinement says what plugins are kept from on this system and what not.
-func (a *app) printConfinement() error {
+func printConfinement(a *app.App) error {
 	c, err := host.Available()
 	if err != nil {
 		return diag.Fault("plugins can not be confined: %w", err)
 	}
-	a.printf("on this system, a plugin that was granted nothing is kept from:\n")
+	a.Printf("on this system, a plugin that was granted nothing is kept from:\n")
 	for _, b := range c.Bounds() {
-		a.printf("  %-4s %-20s %s\n", map[bool]string{true: "yes", false: "NO"}[b.Held], b.Name, b.Text)
+		a.Printf("  %-4s %-20s %s\n", map[bool]string{true: "yes", false: "NO"}[b.Held], b.Name, b.Text)
 	}
 	return nil
 }
 
-func (a *app) pluginInstallCommand() *cobra.Command {
+func pluginInstallCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "install PATH", Short: "Install a plugin and lock it", Args: cobra.ExactArgs(1),
 		Example: "  tapc plugin install ./my-pass\n  tapc plugin install --user --grant ./my-pass",
 		Long:    "Copy a plugin to the project (or, with --user, the user's configuration), ask it\nwhat it provides, and write that to tapc.lock with the digest of its file.\n\nA plugin that asks in its manifest (PATH" + installed.ManifestSuffix + ") to read files, to write\nthem, to use the network or to start programs is installed only with --grant."}
 	place := placeFlag(c)
 	grant := c.Flags().Bool("grant", false, "let the plugin use what its manifest asks for")
-	return a.command(c, func(ctx context.Context, args []string) error {
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		where, err := place()
 		if err != nil {
 			return err
 		}
 		l, err := where.Install(ctx, args[0], *grant, host.Options{Version: release.Version})
 		if errors.Is(err, installed.ErrNotGranted) {
-			return a.notGranted(args[0])
+			return notGranted(a, args[0])
 		}
 		if err != nil {
 			return err
 		}
-		a.printf("installed %s %s for the %s: %s\n", l.Name, l.Version, where.Kind, where.Lock)
-		a.printPlugin(l)
+		a.Printf("installed %s %s for the %s: %s\n", l.Name, l.Version, where.Kind, where.Lock)
+		printPlugin(a, l)
 		return nil
 	})
 }
 
 // notGranted says what a plugin asks for.
-func (a *app) notGranted(path string) error {
+func notGranted(a *app.App, path string) error {
 	access, err := installed.ReadManifest(path)
 	if err != nil {
 		return err
@@ -165,11 +167,11 @@ func (a *app) notGranted(path string) error {
 	return &diag.StatusError{Status: diag.ExitUsage, Err: d}
 }
 
-func (a *app) pluginVerifyCommand() *cobra.Command {
+func pluginVerifyCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "verify [NAME...]", Short: "Check that plugins are what was installed", Example: "  tapc plugin verify",
 		Long: "Check the plugins of the lock files, or those named: that their files are the ones\nthat were locked, that they start, and that they say of themselves what the lock\nfile says; and say what this system keeps them from. The exit status is 3 if one\nis not as it was."}
-	return a.command(c, func(ctx context.Context, names []string) error {
-		all, err := places()
+	return a.Command(c, func(ctx context.Context, names []string) error {
+		all, err := app.Places()
 		if err != nil {
 			return err
 		}
@@ -188,10 +190,10 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 					continue
 				}
 				if err := place.Verify(ctx, l, host.Options{Version: release.Version}); err != nil {
-					failed = a.fail(failed, err)
+					failed = a.Fail(failed, err)
 					continue
 				}
-				a.printf("%s %s (%s): ok\n", l.Name, l.Version, place.Kind)
+				a.Printf("%s %s (%s): ok\n", l.Name, l.Version, place.Kind)
 				verified++
 			}
 		}
@@ -201,7 +203,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 			}
 		}
 		if verified > 0 {
-			if err := a.printConfinement(); err != nil {
+			if err := printConfinement(a); err != nil {
 				return err
 			}
 		}
@@ -209,11 +211,11 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 	})
 }
 
-func (a *app) pluginTestCommand() *cobra.Command {
+func pluginTestCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "test PATH", Short: "Run the conformance kit over a plugin", Args: cobra.ExactArgs(1), Example: "  tapc plugin test ./my-pass",
 		Long: "Run the checks that every plugin must pass, in any language: that it starts, says\nthe same of itself every time, leaves valid graphs with the values they had, gives\nthe same bytes every time, stops when told to, and leaves nothing behind.\nThe exit status is 3 if a check fails."}
 	verbose := c.Flags().BoolP("verbose", "v", false, "show what the checks say of their work")
-	return a.command(c, func(ctx context.Context, args []string) error {
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		access, err := installed.ReadManifest(args[0])
 		if err != nil {
 			return err
@@ -221,13 +223,13 @@ func (a *app) pluginTestCommand() *cobra.Command {
 		s := &conformance.Subject{Path: args[0], Access: access}
 		failed := 0
 		for i, check := range conformance.Checks() {
-			r := a.check(ctx, check, s)
+			r := checkPlugin(ctx, a, check, s)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			a.printf("%-4s %-12s %s\n", map[bool]string{true: "ok", false: "FAIL"}[!r.Failed()], check.Name, check.Doc)
+			a.Printf("%-4s %-12s %s\n", map[bool]string{true: "ok", false: "FAIL"}[!r.Failed()], check.Name, check.Doc)
 			for _, line := range r.Lines(*verbose) {
-				a.printf("     %s\n", strings.ReplaceAll(line, "\n", "\n     "))
+				a.Printf("     %s\n", strings.ReplaceAll(line, "\n", "\n     "))
 			}
 			if r.Failed() {
 				if failed++; i == 0 {
@@ -242,7 +244,7 @@ func (a *app) pluginTestCommand() *cobra.Command {
 	})
 }
 
-func (a *app) check(ctx context.Context, c conformance.Check, s *conformance.Subject) *findings.List {
+func checkPlugin(ctx context.Context, a *app.App, c conformance.Check, s *conformance.Subject) *findings.List {
 	ctx, cancel := context.WithTimeout(ctx, conformance.Duration)
 	defer cancel()
 	r := &findings.List{}
@@ -250,11 +252,11 @@ func (a *app) check(ctx context.Context, c conformance.Check, s *conformance.Sub
 	return r
 }
 
-func (a *app) pluginRemoveCommand() *cobra.Command {
+func pluginRemoveCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "remove NAME", Short: "Remove an installed plugin", Args: cobra.ExactArgs(1), Example: "  tapc plugin remove my-pass",
 		Long: "Remove a plugin from the project (or, with --user, from the user's configuration)\nand from its lock file."}
 	place := placeFlag(c)
-	return a.command(c, func(_ context.Context, args []string) error {
+	return a.Command(c, func(_ context.Context, args []string) error {
 		where, err := place()
 		if err != nil {
 			return err

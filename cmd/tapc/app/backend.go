@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func pluginBackend(b host.Backend, plugin string, open host.Opener, report func(
 		}
 		report(out.Found)
 		if out.Found.HasErrors() {
-			return errReported{}
+			return Reported{}
 		}
 		return nil
 	}

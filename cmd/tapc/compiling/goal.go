@@ -1,4 +1,4 @@
-package main
+package compiling
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/flagfiles"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/outputfile"
@@ -19,17 +20,17 @@ import (
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
-// goal is what a compilation is for: an output of a back end or, without one, the graph at a stage.
-type goal struct {
-	output *backends.Output
-	values pipeline.OptionValues // of the output's options
+// Goal is what a compilation is for: an output of a back end or, without one, the graph at a stage.
+type Goal struct {
+	Output *backends.Output
+	Values pipeline.OptionValues // of the output's options
 	folder bool                  // the output is made as files in a folder
-	last   pipeline.Stage
+	Last   pipeline.Stage
 }
 
-// graphs are the values of --emit that ask for the graph.
-var graphs = []struct {
-	name, doc string
+// Graphs are the values of --emit that ask for the graph.
+var Graphs = []struct {
+	Name, Doc string
 	stage     pipeline.Stage
 }{
 	{"operations", "the verified Operation Expression", pipeline.OperationExpression},
@@ -37,8 +38,8 @@ var graphs = []struct {
 	{"schedule", "the Scheduled Kernels", pipeline.ScheduledKernels},
 }
 
-// emits lists the values of --emit: outputs of back ends, then stages of graphs.
-func emits(list backends.List) []string {
+// Emits lists the values of --emit: outputs of back ends, then stages of graphs.
+func Emits(list backends.List) []string {
 	var words []string
 	for _, b := range list {
 		for _, name := range b.OutputNames() {
@@ -47,14 +48,14 @@ func emits(list backends.List) []string {
 			}
 		}
 	}
-	for _, g := range graphs {
-		words = append(words, g.name)
+	for _, g := range Graphs {
+		words = append(words, g.Name)
 	}
 	return words
 }
 
-// targets lists the values of --target: the devices that tapc's own back ends are for.
-func targets(list backends.List) []string {
+// Targets lists the values of --target: the devices that tapc's own back ends are for.
+func Targets(list backends.List) []string {
 	var words []string
 	for _, b := range list {
 		for _, d := range b.Devices {
@@ -65,18 +66,18 @@ func targets(list backends.List) []string {
 }
 
 // goal finds what --emit asks for. Where it was not given it is the first thing that the back end makes, if that is more than a text.
-func (a *app) goal(ctx context.Context, f *compileFlags, emit string, given bool) (*goal, error) {
-	list := a.plugins.list()
-	if err := oneOf("--emit", emit, emits(list)); err != nil {
+func NewGoal(ctx context.Context, a *app.App, f *Flags, emit string, given bool) (*Goal, error) {
+	list := a.Plugins.List()
+	if err := app.OneOf("--emit", emit, Emits(list)); err != nil {
 		return nil, err
 	}
-	b, err := a.backend(f)
+	b, err := BackendOf(a, f)
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range graphs {
-		if g.name == emit {
-			return &goal{last: g.stage}, f.options.Decide(ctx, b, g.stage, "--emit="+emit)
+	for _, g := range Graphs {
+		if g.Name == emit {
+			return &Goal{Last: g.stage}, f.Options.Decide(ctx, b, g.stage, "--emit="+emit)
 		}
 	}
 	o := b.Output(emit)
@@ -84,8 +85,8 @@ func (a *app) goal(ctx context.Context, f *compileFlags, emit string, given bool
 		o = first
 	}
 	if o == nil {
-		with := "--target=" + f.target
-		if f.backend != "" {
+		with := "--target=" + f.Target
+		if f.Backend != "" {
 			with = "--backend=" + b.Name
 		}
 		return nil, diag.Usage("--emit=%s does not go with %s: use --emit=%s", emit, with, strings.Join(b.OutputNames(), ", "))
@@ -94,26 +95,26 @@ func (a *app) goal(ctx context.Context, f *compileFlags, emit string, given bool
 	if err != nil {
 		return nil, err
 	}
-	values, err := f.options.Values(b.Name, o, settings, "--emit="+o.Name)
+	values, err := f.Options.Values(b.Name, o, settings, "--emit="+o.Name)
 	if err != nil {
 		return nil, err
 	}
-	f.options.DecideFor(ctx, b, o, values)
-	return &goal{output: o, values: values, last: pipeline.ScheduledKernels}, nil
+	f.Options.DecideFor(ctx, b, o, values)
+	return &Goal{Output: o, Values: values, Last: pipeline.ScheduledKernels}, nil
 }
 
 // backend gives the back end that --backend names or, without that, tapc's own for --target. A back end that is named says the target if
 // that is not given.
-func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
-	list := a.plugins.list()
-	target, _ := schedule.DeviceNamed(f.target)
-	if f.backend == "" {
+func BackendOf(a *app.App, f *Flags) (*backends.Backend, error) {
+	list := a.Plugins.List()
+	target, _ := schedule.DeviceNamed(f.Target)
+	if f.Backend == "" {
 		if b := list.For(target); b != nil {
 			return b, nil
 		}
-		return nil, oneOf("--target", f.target, targets(list))
+		return nil, app.OneOf("--target", f.Target, Targets(list))
 	}
-	name, _, _ := strings.Cut(f.backend, "{")
+	name, _, _ := strings.Cut(f.Backend, "{")
 	b := list.Find(name)
 	switch {
 	case b == nil && !slices.ContainsFunc(list, func(b backends.Backend) bool { return b.Plugin != "" }):
@@ -123,27 +124,27 @@ func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
 		return nil, diag.Usage("--backend %q: expected %s, or that of a plugin: name one with --plugin or install one", name, strings.Join(list.Names(), ", "))
 	case b == nil:
 		return nil, diag.Unknown("back end", name, list.Names())
-	case !b.Takes(target) && f.given("target"):
-		return nil, diag.Usage("--target=%s does not go with --backend=%s", f.target, b.Name)
+	case !b.Takes(target) && f.Given("target"):
+		return nil, diag.Usage("--target=%s does not go with --backend=%s", f.Target, b.Name)
 	case !b.Takes(target):
-		f.target = b.Devices[0].String()
+		f.Target = b.Devices[0].String()
 	}
 	return b, nil
 }
 
 // settings gives those of --backend NAME{OPTION=VALUE,...}.
-func (f *compileFlags) settings(b *backends.Backend, o *backends.Output) ([]pipeline.Setting, error) {
-	if f.backend == "" {
+func (f *Flags) settings(b *backends.Backend, o *backends.Output) ([]pipeline.Setting, error) {
+	if f.Backend == "" {
 		return nil, nil
 	}
 	// An output's options are written as a pass's are, so the one parser reads both.
 	row := pipeline.Pass{Name: b.Name, Options: o.Options}
-	p, err := pipeline.ParsePipeline(f.backend, &pipeline.Table{Passes: []pipeline.Pass{row}})
+	p, err := pipeline.ParsePipeline(f.Backend, &pipeline.Table{Passes: []pipeline.Pass{row}})
 	if err != nil {
 		return nil, inFlag(err, "--backend")
 	}
 	if len(p.Steps) != 1 || p.Steps[0].Pass == nil {
-		return nil, diag.Usage("--backend %q: expected NAME or NAME{OPTION=VALUE,...}", f.backend)
+		return nil, diag.Usage("--backend %q: expected NAME or NAME{OPTION=VALUE,...}", f.Backend)
 	}
 	return p.Steps[0].Settings, nil
 }
@@ -157,21 +158,21 @@ func inFlag(err error, flag string) error {
 	return &diag.StatusError{Status: diag.ExitUsage, Err: list}
 }
 
-// place gives where the goal is written, for what -o says.
-func (g *goal) place(out string) (string, error) {
-	g.folder = g.output != nil && g.output.Dir != nil && (g.output.Text == nil || namesFolder(out))
-	if g.output == nil || g.output.Text != nil && !g.folder {
-		out = cmp.Or(out, stdName)
+// Place gives where the goal is written, for what -o says.
+func (g *Goal) Place(out string) (string, error) {
+	g.folder = g.Output != nil && g.Output.Dir != nil && (g.Output.Text == nil || namesFolder(out))
+	if g.Output == nil || g.Output.Text != nil && !g.folder {
+		out = cmp.Or(out, app.Standard)
 		return out, flagfiles.Place(out)
 	}
 	switch {
-	case g.output.Dir != nil && (out == "" || out == stdName):
-		return "", diag.Usage("--emit=%s needs the name of a directory: -o DIRECTORY", g.output.Name)
+	case g.Output.Dir != nil && (out == "" || out == app.Standard):
+		return "", diag.Usage("--emit=%s needs the name of a directory: -o DIRECTORY", g.Output.Name)
 	case out == "":
 		return "", diag.Usage("build needs -o PROGRAM")
-	case out == stdName:
-		return "", diag.Usage("--emit=%s needs the name of a file: -o FILE", g.output.Name)
-	case g.output.File != nil:
+	case out == app.Standard:
+		return "", diag.Usage("--emit=%s needs the name of a file: -o FILE", g.Output.Name)
+	case g.Output.File != nil:
 		return out, outputfile.Place(out)
 	}
 	return out, nil
@@ -180,7 +181,7 @@ func (g *goal) place(out string) (string, error) {
 // namesFolder says whether a name, where a text can be written to a file or files to a folder, means the folder: it is one, ends as one, or has no
 // suffix and is nothing yet.
 func namesFolder(out string) bool {
-	if out == "" || out == stdName {
+	if out == "" || out == app.Standard {
 		return false
 	}
 	info, err := os.Stat(out)
@@ -191,26 +192,26 @@ func namesFolder(out string) bool {
 }
 
 // make lets the back end make its output of a compiled graph.
-func (a *app) make(ctx context.Context, g *goal, j *backends.Job, out string) error {
-	j.Values = g.values
-	if err := g.output.Refuses(j.Graph); err != nil {
+func makeOutput(ctx context.Context, a *app.App, g *Goal, j *backends.Job, out string) error {
+	j.Values = g.Values
+	if err := g.Output.Refuses(j.Graph); err != nil {
 		return err
 	}
-	switch o := g.output; {
+	switch o := g.Output; {
 	case o.Text != nil && !g.folder:
 		text, err := o.Text(ctx, j)
 		if err != nil {
 			return err
 		}
-		return a.writeFile(ctx, out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+		return a.WriteFile(ctx, out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 	case o.File != nil:
 		return o.File(ctx, j, out)
 	}
-	return intoDirectory(out, func(dir string) error { return g.output.Dir(ctx, j, dir) })
+	return IntoDirectory(out, func(dir string) error { return g.Output.Dir(ctx, j, dir) })
 }
 
-// intoDirectory makes files in an empty directory and moves them to another, all of them or none.
-func intoDirectory(dir string, write func(dir string) error) error {
+// IntoDirectory makes files in an empty directory and moves them to another, all of them or none.
+func IntoDirectory(dir string, write func(dir string) error) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		defer os.Remove(dir) // which does nothing to one that has files
 	}

@@ -1,9 +1,10 @@
-package main
+package compiling
 
 import (
 	"context"
 	"fmt"
 
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -12,24 +13,24 @@ import (
 
 // bisection looks for the rewrite that turns a good result of a pipeline into a bad one.
 type bisection struct {
-	flags *pipelineFlags
+	flags *PassFlags
 	p     pipeline.Pipeline
 	g     *ir.Graph
-	judge *judge
+	judge *Judge
 	said  string // by the command with the rewrite that is found
 }
 
-// bisect prints the first rewrite with which the command fails (or the pipeline itself) and without which it does not.
-func (a *app) bisect(ctx context.Context, f *pipelineFlags, p pipeline.Pipeline, g *ir.Graph, command string) error {
-	j, remove, err := a.newJudge(command, f.loader(g, p.Paths()))
+// Bisect prints the first rewrite with which the command fails (or the pipeline itself) and without which it does not.
+func Bisect(ctx context.Context, a *app.App, f *PassFlags, p pipeline.Pipeline, g *ir.Graph, command string) error {
+	j, remove, err := NewJudge(a, command, f.Loader(g, p.Paths()))
 	if err != nil {
 		return err
 	}
 	defer remove()
 	quiet := *f
-	quiet.print, quiet.report, quiet.dumpDir, quiet.reproducers = printFlags{}, reportFlags{}, "", ""
+	quiet.print, quiet.Report, quiet.dumpDir, quiet.reproducers = printFlags{}, reportFlags{}, "", ""
 	b := &bisection{flags: &quiet, p: p, g: g, judge: j}
-	all, last, err := b.good(ctx, f.fuel)
+	all, last, err := b.good(ctx, f.Fuel)
 	switch {
 	case err != nil:
 		return err
@@ -68,8 +69,8 @@ func (b *bisection) search(ctx context.Context, bad int) error {
 			return fmt.Errorf("the command does not always say the same: it failed with %d rewrites, and now it does not", bad)
 		}
 	}
-	b.flags.app.printf("rewrite %d of %d: %v (%d runs)\n--fuel=%d is good, --fuel=%d is bad\n", bad, most, found.Last, b.judge.runs, good, bad)
-	b.flags.app.printf("%s%s\n", b.blame(found.Last), guide.Said("\nwith it, the command says:", b.said))
+	b.flags.App.Printf("rewrite %d of %d: %v (%d runs)\n--fuel=%d is good, --fuel=%d is bad\n", bad, most, found.Last, b.judge.runs, good, bad)
+	b.flags.App.Printf("%s%s\n", b.blame(found.Last), guide.Said("\nwith it, the command says:", b.said))
 	return nil
 }
 
@@ -85,8 +86,8 @@ func (b *bisection) blame(x pipeline.Application) string {
 
 // good says whether the result with so much fuel is good. A fault of a pass is bad.
 func (b *bisection) good(ctx context.Context, fuel int) (bool, *pipeline.Result, error) {
-	b.flags.fuel = fuel
-	result, err := b.flags.runPasses(ctx, b.p, b.g.Clone())
+	b.flags.Fuel = fuel
+	result, err := b.flags.RunPasses(ctx, b.p, b.g.Clone())
 	if cause := context.Cause(ctx); cause != nil {
 		return false, nil, cause
 	}
@@ -98,6 +99,6 @@ func (b *bisection) good(ctx context.Context, fuel int) (bool, *pipeline.Result,
 		b.judge.said = err.Error()
 		return false, result, nil
 	}
-	ok, err := b.judge.good(ctx, result.Graph)
+	ok, err := b.judge.Good(ctx, result.Graph)
 	return ok, result, err
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -25,15 +25,15 @@ import (
 	"tensortapestry.org/tapc/plugins/installed"
 )
 
-// pluginFlags are the flags of commands that use plugins.
-type pluginFlags struct {
+// PluginFlags are the flags of commands that use plugins.
+type PluginFlags struct {
 	paths   []string
 	locked  bool
 	timeout time.Duration
 	memory  int64
 }
 
-func (f *pluginFlags) add(fs *pflag.FlagSet) {
+func (f *PluginFlags) Add(fs *pflag.FlagSet) {
 	d := host.DefaultLimits()
 	fs.StringArrayVar(&f.paths, "plugin", nil, "use the plugin at this path besides those that are installed (repeatable)")
 	flagnames.Texts(fs, "plugin")
@@ -42,8 +42,8 @@ func (f *pluginFlags) add(fs *pflag.FlagSet) {
 	fs.Int64Var(&f.memory, "plugin-memory", d.Memory>>20, "memory that a plugin may use, in MiB")
 }
 
-// arguments gives the flags again, for a file that repeats a fault.
-func (f *pluginFlags) arguments() []string {
+// Arguments gives the flags again, for a file that repeats a fault.
+func (f *PluginFlags) Arguments() []string {
 	var args []string
 	for _, path := range f.paths {
 		args = append(args, "--plugin="+path)
@@ -66,13 +66,13 @@ type pluginSet struct {
 	backends backends.List
 	running  []*host.Plugin
 
-	searching []explore.Source // those that take part in searches
+	Searching []explore.Source // those that take part in searches
 	mu        sync.Mutex       // of running
 }
 
-// startPlugins makes known what the plugins of the project, the user and the command line provide; of two with one name, the
+// StartPlugins makes known what the plugins of the project, the user and the command line provide; of two with one name, the
 // last counts. Those of the command line are started to ask them; those that are installed, when they are used.
-func (a *app) startPlugins(ctx context.Context, f *pluginFlags, log *slog.Logger) error {
+func (a *App) StartPlugins(ctx context.Context, f *PluginFlags, log *slog.Logger) error {
 	if f.timeout <= 0 {
 		return diag.Usage("--plugin-timeout=%v: expected more than 0", f.timeout)
 	}
@@ -94,21 +94,21 @@ func (a *app) startPlugins(ctx context.Context, f *pluginFlags, log *slog.Logger
 		if err != nil {
 			return err
 		}
-		found = slices.DeleteFunc(found, func(old usable) bool { return old.about.Name == s.about.Name })
+		found = slices.DeleteFunc(found, func(old Usable) bool { return old.About.Name == s.About.Name })
 		found = append(found, *s)
 	}
-	return a.plugins.provide(found, a.report)
+	return a.Plugins.Provide(found, a.Report)
 }
 
-// usable is a plugin that can be used: what it provides and how to get it running.
-type usable struct {
-	about *host.Description
-	open  func(context.Context) (*host.Plugin, error)
+// Usable is a plugin that can be used: what it provides and how to get it running.
+type Usable struct {
+	About *host.Description
+	Open  func(context.Context) (*host.Plugin, error)
 	from  string // of the lock file; "" for one that runs already
 }
 
-// places gives where plugins are installed, the user's place first.
-func places() ([]installed.Place, error) {
+// Places gives where plugins are installed, the user's place first.
+func Places() ([]installed.Place, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, diag.Fault("%w", err)
@@ -121,12 +121,12 @@ func places() ([]installed.Place, error) {
 }
 
 // fromLocks gives the plugins of the lock files.
-func fromLocks(opts host.Options) ([]usable, error) {
-	all, err := places()
+func fromLocks(opts host.Options) ([]Usable, error) {
+	all, err := Places()
 	if err != nil {
 		return nil, err
 	}
-	var found []usable
+	var found []Usable
 	for _, place := range all {
 		lock, err := installed.ReadLock(place.Lock)
 		if err != nil {
@@ -138,16 +138,16 @@ func fromLocks(opts host.Options) ([]usable, error) {
 			if err != nil {
 				return nil, err
 			}
-			found = slices.DeleteFunc(found, func(old usable) bool { return old.about.Name == l.Name })
+			found = slices.DeleteFunc(found, func(old Usable) bool { return old.About.Name == l.Name })
 			open := func(ctx context.Context) (*host.Plugin, error) { return place.Open(ctx, l, opts) }
-			found = append(found, usable{about, open, place.Lock})
+			found = append(found, Usable{about, open, place.Lock})
 		}
 	}
 	return found, nil
 }
 
 // development starts a plugin of the command line. If it stands for one that is installed, it says so.
-func (a *app) development(ctx context.Context, path string, locked bool, found []usable, opts host.Options) (*usable, error) {
+func (a *App) development(ctx context.Context, path string, locked bool, found []Usable, opts host.Options) (*Usable, error) {
 	same, err := lockedAs(path)
 	switch {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
@@ -165,16 +165,16 @@ func (a *app) development(ctx context.Context, path string, locked bool, found [
 	if err != nil {
 		return nil, err
 	}
-	a.plugins.keep(p)
-	if i := slices.IndexFunc(found, func(old usable) bool { return old.about.Name == p.Description.Name }); i >= 0 && same == nil {
+	a.Plugins.keep(p)
+	if i := slices.IndexFunc(found, func(old Usable) bool { return old.About.Name == p.Description.Name }); i >= 0 && same == nil {
 		d := diag.Diagnostic{Severity: diag.Remark, Message: fmt.Sprintf("plugin %s: %s is used in place of version %s, which %s has (development override)",
-			p.Description.Name, path, found[i].about.Version, found[i].from)}
+			p.Description.Name, path, found[i].About.Version, found[i].from)}
 		for _, line := range opts.Access.Lines() {
 			d = d.WithNote(diag.Location{}, "it may %s, as its manifest asks", line)
 		}
-		a.report(diag.List{d})
+		a.Report(diag.List{d})
 	}
-	return &usable{about: p.Description, open: func(context.Context) (*host.Plugin, error) { return p, nil }}, nil
+	return &Usable{About: p.Description, Open: func(context.Context) (*host.Plugin, error) { return p, nil }}, nil
 }
 
 // lockedAs gives the entry of a lock file that has a file's digest, or nil.
@@ -183,35 +183,35 @@ func lockedAs(path string) (*installed.Locked, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := places()
+	all, err := Places()
 	if err != nil {
 		return nil, err
 	}
 	return installed.WithDigest(all, digest)
 }
 
-// provide makes the rows, kernels and back ends of plugins.
-func (s *pluginSet) provide(found []usable, report func(diag.List)) error {
-	s.lib, s.rows, s.backends = nil, nil, ownBackends()
-	s.lib = s.library()
+// Provide makes the rows, kernels and back ends of plugins.
+func (s *pluginSet) Provide(found []Usable, report func(diag.List)) error {
+	s.lib, s.rows, s.backends = nil, nil, OwnBackends()
+	s.lib = s.Library()
 	for _, x := range found {
 		var err error
-		if s.lib, err = host.Library(x.about, s.lib); err != nil {
+		if s.lib, err = host.Library(x.About, s.lib); err != nil {
 			return err
 		}
 	}
 	for _, x := range found {
-		open := s.once(x.open)
-		rows, err := host.Rows(x.about, open, s.lib)
+		open := s.once(x.Open)
+		rows, err := host.Rows(x.About, open, s.lib)
 		if err != nil {
 			return err
 		}
-		s.rows, s.searching = append(s.rows, rows...), append(s.searching, explore.Source{About: x.about, Open: open})
-		for _, b := range x.about.Backends {
-			s.backends = append(s.backends, pluginBackend(b, x.about.Name, open, report))
+		s.rows, s.Searching = append(s.rows, rows...), append(s.Searching, explore.Source{About: x.About, Open: open})
+		for _, b := range x.About.Backends {
+			s.backends = append(s.backends, pluginBackend(b, x.About.Name, open, report))
 		}
 	}
-	if err := s.table().Validate(); err != nil {
+	if err := s.Table().Validate(); err != nil {
 		return diag.Fault("the passes of the plugins do not go with tapc's: %v", err)
 	}
 	if err := s.backends.Validate(); err != nil {
@@ -220,10 +220,10 @@ func (s *pluginSet) provide(found []usable, report func(diag.List)) error {
 	return nil
 }
 
-// list gives tapc's back ends, and those of the plugins.
-func (s *pluginSet) list() backends.List {
+// List gives tapc's back ends, and those of the plugins.
+func (s *pluginSet) List() backends.List {
 	if s.backends == nil {
-		s.backends = ownBackends()
+		s.backends = OwnBackends()
 	}
 	return s.backends
 }
@@ -256,16 +256,16 @@ func (s *pluginSet) keep(p *host.Plugin) {
 	}
 }
 
-// stop ends the plugins that run.
-func (s *pluginSet) stop() {
+// Stop ends the plugins that run.
+func (s *pluginSet) Stop() {
 	for _, p := range s.running {
 		p.Close() // an error is about a temporary directory that could not be removed
 	}
 	s.running = nil
 }
 
-// library gives tapc's kernels, those of --kernels and those of the plugins.
-func (s *pluginSet) library() *kernels.Library {
+// Library gives tapc's kernels, those of --kernels and those of the plugins.
+func (s *pluginSet) Library() *kernels.Library {
 	switch {
 	case s.lib != nil:
 		return s.lib
@@ -275,9 +275,9 @@ func (s *pluginSet) library() *kernels.Library {
 	return kernels.Builtin()
 }
 
-// table is the pass table with the rows of the plugins.
-func (s *pluginSet) table() *pipeline.Table {
-	t := standard.Table(s.library(), ownBackends().Choosers()...)
+// Table is the pass table with the rows of the plugins.
+func (s *pluginSet) Table() *pipeline.Table {
+	t := standard.Table(s.Library(), OwnBackends().Choosers()...)
 	t.Passes = append(t.Passes, s.rows...)
 	return t
 }

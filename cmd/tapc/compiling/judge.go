@@ -1,4 +1,4 @@
-package main
+package compiling
 
 import (
 	"bytes"
@@ -9,16 +9,18 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
+	"tensortapestry.org/tapc/cmd/tapc/graphfiles"
 	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/text"
 )
 
-// judge is a shell command of the user's that looks at graphs: exit status 0 is good, any other bad.
-type judge struct {
-	app     *app
+// Judge is a shell command of the user's that looks at graphs: exit status 0 is good, any other bad.
+type Judge struct {
+	app     *app.App
 	command string
 	file    string           // where each graph is written
 	data    datanames.Rename // gives each data file a name beside it
@@ -26,16 +28,16 @@ type judge struct {
 	said    string // what the command said when it last failed
 }
 
-// newJudge makes a judge with a temporary file; remove removes it. The data files that graphs name are those that from finds.
-func (a *app) newJudge(command string, from *constants.Loader) (j *judge, remove func(), err error) {
+// NewJudge makes a judge with a temporary file; remove removes it. The data files that graphs name are those that from finds.
+func NewJudge(a *app.App, command string, from *constants.Loader) (j *Judge, remove func(), err error) {
 	if strings.TrimSpace(command) == "" {
 		return nil, nil, diag.Usage("the command is empty; {} in it stands for the graph's file")
 	}
-	dir, remove, err := temporary()
+	dir, remove, err := app.Temporary()
 	if err != nil {
 		return nil, nil, err
 	}
-	return &judge{app: a, command: command, file: filepath.Join(dir, "graph.tap"), data: datanames.LinkedIn(dir, from)}, remove, nil
+	return &Judge{app: a, command: command, file: filepath.Join(dir, "graph.tap"), data: datanames.LinkedIn(dir, from)}, remove, nil
 }
 
 // The exit statuses of a shell for a command that could not run.
@@ -44,14 +46,14 @@ const (
 	exitNotFound      = 127
 )
 
-// good runs the command on a graph.
-func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
+// Good runs the command on a graph.
+func (j *Judge) Good(ctx context.Context, g *ir.Graph) (bool, error) {
 	j.runs++
 	g = g.Clone()
 	if err := datanames.Graph(g, j.data); err != nil {
 		return false, err
 	}
-	if err := j.app.storeAs(ctx, j.file, "tap", g, shown{Text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
+	if err := graphfiles.StoreAs(ctx, j.app, j.file, "tap", g, graphfiles.Shown{Text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
 		return false, err
 	}
 	cmd := childproc.Command(ctx, "sh", "-c", "--", j.shellText()) // which may begin with -
@@ -75,7 +77,7 @@ func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 }
 
 // shellText puts the file's name into the command.
-func (j *judge) shellText() string {
+func (j *Judge) shellText() string {
 	name := "'" + strings.ReplaceAll(j.file, "'", `'\''`) + "'"
 	if strings.Contains(j.command, "{}") {
 		return strings.ReplaceAll(j.command, "{}", name)

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bufio"
@@ -8,22 +8,23 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// stdName is the file name that means standard input or output.
-const stdName = "-"
+// Standard is the file name that means standard input or output.
+const Standard = "-"
 
-// writeFile gives a file what write writes: the whole of it or, after an error or an interruption, none. "-" is standard
+// WriteFile gives a file what write writes: the whole of it or, after an error or an interruption, none. "-" is standard
 // output. A name that is not a regular file, such as /dev/null, is written to directly.
-func (a *app) writeFile(ctx context.Context, name string, write func(io.Writer) error) error {
-	if name == stdName {
-		return write(a.stdout)
+func (a *App) WriteFile(ctx context.Context, name string, write func(io.Writer) error) error {
+	if name == Standard {
+		return write(a.Stdout)
 	}
-	if err := a.notRead(name); err != nil {
+	if err := a.NotRead(name); err != nil {
 		return err
 	}
 	if outputfile.Check(name) != nil {
@@ -32,14 +33,14 @@ func (a *app) writeFile(ctx context.Context, name string, write func(io.Writer) 
 	return outputfile.Replace(name, 0o666, func(f *os.File) error { return cmp.Or(fill(f, write), context.Cause(ctx)) })
 }
 
-// notRead is an error of the command line if an output is one of the files that a command reads, which it would replace: those that were
+// NotRead is an error of the command line if an output is one of the files that a command reads, which it would replace: those that were
 // read so far, and others.
-func (a *app) notRead(out string, others ...string) error {
+func (a *App) NotRead(out string, others ...string) error {
 	at, err := os.Stat(out)
 	if err != nil || !at.Mode().IsRegular() {
 		return nil
 	}
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(a.sources)), others) {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(a.Sources)), others) {
 		if info, err := os.Stat(name); err == nil && os.SameFile(at, info) {
 			return diag.Usage("the output %s is a file that is read, and would be lost: expected another name", out)
 		}
@@ -80,4 +81,24 @@ func (f *faultWriter) Write(p []byte) (int, error) {
 		f.err = err
 	}
 	return n, err
+}
+
+// Temporary gives a new folder and the function that removes it.
+func Temporary() (string, func(), error) {
+	dir, err := os.MkdirTemp("", "tapc-")
+	if err != nil {
+		return "", nil, diag.Fault("%v", err)
+	}
+	return dir, func() { os.RemoveAll(dir) }, nil
+}
+
+// WriteData writes a file whole or not at all, and the directories that it needs.
+func (a *App) WriteData(ctx context.Context, name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return diag.Fault("%w", err)
+	}
+	return a.WriteFile(ctx, name, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
