@@ -116,36 +116,24 @@ func (s Sum) Expr() *scalar.Expr {
 		}
 		term := scalar.NewLoop(i)
 		if f != 1 {
-			term = New(scalar.Mul, term, Number(f))
+			term = scalar.Must(scalar.Mul, term, scalar.Number(f))
 		}
 		if e == nil {
 			e = term
 		} else {
-			e = New(scalar.Add, e, term)
+			e = scalar.Must(scalar.Add, e, term)
 		}
 	}
 	switch {
 	case e == nil:
-		return Number(s.Constant)
+		return scalar.Number(s.Constant)
 	case s.Constant > 0:
-		return New(scalar.Add, e, Number(s.Constant))
+		return scalar.Must(scalar.Add, e, scalar.Number(s.Constant))
 	case s.Constant < 0:
-		return New(scalar.Sub, e, Number(-s.Constant))
+		return scalar.Must(scalar.Sub, e, scalar.Number(-s.Constant))
 	}
 	return e
 }
-
-// New makes an operator whose arguments have the right types.
-func New(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
-	e, err := scalar.New(op, args...)
-	if err != nil {
-		panic(err)
-	}
-	return e
-}
-
-// Number is a constant of int64.
-func Number(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
 
 // magnitude is how great a number is, up to the limit.
 func magnitude(a int64) int64 { return max(clip(a), -clip(a)) }

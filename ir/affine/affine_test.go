@@ -12,25 +12,25 @@ import (
 // What is read as a sum depends on the extents: beside each that is one is one that is none.
 func TestSum(t *testing.T) {
 	box := affine.Box{Range: zspace.MustShape(4, 8)}
-	i, j, n := scalar.NewLoop(0), scalar.NewLoop(1), affine.Number
-	row := affine.New(scalar.Add, affine.New(scalar.Mul, i, n(8)), j)
+	i, j, n := scalar.NewLoop(0), scalar.NewLoop(1), scalar.Number
+	row := scalar.Must(scalar.Add, scalar.Must(scalar.Mul, i, n(8)), j)
 	for _, c := range []struct {
 		e    *scalar.Expr
 		want string // "" for none
 	}{
 		{row, "[8 1] + 0"},
-		{affine.New(scalar.Div, row, n(8)), "[1 0] + 0"},
-		{affine.New(scalar.Div, row, n(7)), ""}, // j goes beyond 6
-		{affine.New(scalar.Mod, row, n(8)), "[0 1] + 0"},
-		{affine.New(scalar.Mod, row, n(4)), ""},
-		{affine.New(scalar.Min, j, n(7)), "[0 1] + 0"},
-		{affine.New(scalar.Min, j, n(6)), ""},
-		{affine.New(scalar.Max, n(0), j), "[0 1] + 0"},
-		{affine.New(scalar.Max, j, n(7)), "[0 0] + 7"},
-		{affine.New(scalar.Max, j, n(1)), ""},
-		{affine.New(scalar.Where, affine.New(scalar.Lt, j, n(8)), i, j), "[1 0] + 0"},
-		{affine.New(scalar.Where, affine.New(scalar.Lt, j, n(7)), i, j), ""},
-		{affine.New(scalar.Mul, i, j), ""},
+		{scalar.Must(scalar.Div, row, n(8)), "[1 0] + 0"},
+		{scalar.Must(scalar.Div, row, n(7)), ""}, // j goes beyond 6
+		{scalar.Must(scalar.Mod, row, n(8)), "[0 1] + 0"},
+		{scalar.Must(scalar.Mod, row, n(4)), ""},
+		{scalar.Must(scalar.Min, j, n(7)), "[0 1] + 0"},
+		{scalar.Must(scalar.Min, j, n(6)), ""},
+		{scalar.Must(scalar.Max, n(0), j), "[0 1] + 0"},
+		{scalar.Must(scalar.Max, j, n(7)), "[0 0] + 7"},
+		{scalar.Must(scalar.Max, j, n(1)), ""},
+		{scalar.Must(scalar.Where, scalar.Must(scalar.Lt, j, n(8)), i, j), "[1 0] + 0"},
+		{scalar.Must(scalar.Where, scalar.Must(scalar.Lt, j, n(7)), i, j), ""},
+		{scalar.Must(scalar.Mul, i, j), ""},
 	} {
 		got := ""
 		if s, ok := box.Sum(c.e); ok {
@@ -44,17 +44,17 @@ func TestSum(t *testing.T) {
 
 // Without a box, only what is a sum wherever loops stand is read.
 func TestOf(t *testing.T) {
-	i, j, n := scalar.NewLoop(0), scalar.NewLoop(1), affine.Number
+	i, j, n := scalar.NewLoop(0), scalar.NewLoop(1), scalar.Number
 	for _, c := range []struct {
 		e    *scalar.Expr
 		want *affine.Sum
 	}{
-		{affine.New(scalar.Sub, affine.New(scalar.Mul, n(3), j), n(5)), &affine.Sum{Factors: []int64{0, 3}, Constant: -5}},
-		{affine.New(scalar.Neg, i), &affine.Sum{Factors: []int64{-1}}},
-		{affine.New(scalar.Div, affine.New(scalar.Mul, i, n(8)), n(8)), nil},
-		{affine.New(scalar.Min, i, i), nil},
-		{affine.New(scalar.Mul, affine.New(scalar.Mul, i, n(1<<40)), n(1<<40)), nil}, // it leaves 64 bits
-		{affine.New(scalar.Sub, affine.New(scalar.Mul, affine.New(scalar.Mul, i, n(1<<40)), n(1<<40)), affine.New(scalar.Mul, i, n(1<<59))), nil},
+		{scalar.Must(scalar.Sub, scalar.Must(scalar.Mul, n(3), j), n(5)), &affine.Sum{Factors: []int64{0, 3}, Constant: -5}},
+		{scalar.Must(scalar.Neg, i), &affine.Sum{Factors: []int64{-1}}},
+		{scalar.Must(scalar.Div, scalar.Must(scalar.Mul, i, n(8)), n(8)), nil},
+		{scalar.Must(scalar.Min, i, i), nil},
+		{scalar.Must(scalar.Mul, scalar.Must(scalar.Mul, i, n(1<<40)), n(1<<40)), nil}, // it leaves 64 bits
+		{scalar.Must(scalar.Sub, scalar.Must(scalar.Mul, scalar.Must(scalar.Mul, i, n(1<<40)), n(1<<40)), scalar.Must(scalar.Mul, i, n(1<<59))), nil},
 	} {
 		got, ok := affine.Of(c.e)
 		if ok != (c.want != nil) || ok && !got.Equal(*c.want) {
@@ -66,9 +66,9 @@ func TestOf(t *testing.T) {
 // The sums that a condition asks for are at least 0 just where it holds.
 func TestBorders(t *testing.T) {
 	box := zspace.MustShape(5, 7)
-	i, j, n := scalar.NewLoop(0), scalar.NewLoop(1), affine.Number
+	i, j, n := scalar.NewLoop(0), scalar.NewLoop(1), scalar.Number
 	for _, op := range []scalar.Op{scalar.Lt, scalar.Le, scalar.Gt, scalar.Ge} {
-		condition := affine.New(scalar.And, affine.New(op, affine.New(scalar.Mul, i, n(2)), affine.New(scalar.Add, j, n(1))), affine.New(scalar.Ge, i, n(1)))
+		condition := scalar.Must(scalar.And, scalar.Must(op, scalar.Must(scalar.Mul, i, n(2)), scalar.Must(scalar.Add, j, n(1))), scalar.Must(scalar.Ge, i, n(1)))
 		sums, ok := affine.Borders(condition)
 		if !ok || len(sums) != 2 {
 			t.Fatalf("%v has the borders %v, expected two", condition, sums)
@@ -87,7 +87,7 @@ func TestBorders(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := affine.Borders(affine.New(scalar.Eq, i, j)); ok {
+	if _, ok := affine.Borders(scalar.Must(scalar.Eq, i, j)); ok {
 		t.Error("an equality has no border")
 	}
 }

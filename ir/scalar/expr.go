@@ -36,6 +36,18 @@ func New(op Op, args ...*Expr) (*Expr, error) {
 	return infer(&Expr{Op: op, Args: args})
 }
 
+// Must is New for arguments of types that the operator takes.
+func Must(op Op, args ...*Expr) *Expr {
+	e, err := New(op, args...)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// Number makes a constant of int64.
+func Number(n int64) *Expr { return NewConst(IntValue(Int64, n)) }
+
 // NewCast makes a conversion to d, or gives the argument back when it has that type.
 func NewCast(d DType, arg *Expr) *Expr {
 	if arg.Type == d {

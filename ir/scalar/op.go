@@ -225,21 +225,13 @@ var monoids = map[string]Op{"sum": Add, "prod": Mul, "min": Min, "max": Max, "al
 
 // MonoidName gives the name of the reduction that folds with an operator, or "".
 func MonoidName(o Op) string {
-	switch o {
-	case Add:
-		return "sum"
-	case Mul:
-		return "prod"
-	case Min:
-		return "min"
-	case Max:
-		return "max"
-	case And:
-		return "all"
-	case Or:
-		return "any"
-	case At:
+	if o == At {
 		return "at"
+	}
+	for name, op := range monoids {
+		if op == o {
+			return name
+		}
 	}
 	return ""
 }

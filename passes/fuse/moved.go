@@ -191,11 +191,11 @@ func within(e *scalar.Expr) *scalar.Expr {
 		return e
 	}
 	if inner.Args[2].Equal(e.Args[2]) {
-		both := access.Operation(scalar.And, e.Args[0], inner.Args[0])
-		return within(access.Operation(scalar.Where, both, inner.Args[1], inner.Args[2]))
+		both := scalar.Must(scalar.And, e.Args[0], inner.Args[0])
+		return within(scalar.Must(scalar.Where, both, inner.Args[1], inner.Args[2]))
 	}
-	return access.Operation(scalar.Where, inner.Args[0], within(access.Operation(scalar.Where, e.Args[0], inner.Args[1], e.Args[2])),
-		within(access.Operation(scalar.Where, e.Args[0], inner.Args[2], e.Args[2])))
+	return scalar.Must(scalar.Where, inner.Args[0], within(scalar.Must(scalar.Where, e.Args[0], inner.Args[1], e.Args[2])),
+		within(scalar.Must(scalar.Where, e.Args[0], inner.Args[2], e.Args[2])))
 }
 
 // addRead gives the number of an operand that reads a buffer, which may be there already.

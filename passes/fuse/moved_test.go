@@ -4,20 +4,19 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
 // A border goes around each of the elements that loops choose among, and stays around elements that others choose: what these read is not there outside it.
 func TestWithin(t *testing.T) {
 	load := func(i int, d scalar.DType) *scalar.Expr { return scalar.NewLoad(i, d) }
 	least := func(loop int, n int64) *scalar.Expr {
-		return access.Operation(scalar.Ge, &scalar.Expr{Op: scalar.Loop, Ref: loop, Type: scalar.Int64}, scalar.NewConst(scalar.IntValue(scalar.Int64, n)))
+		return scalar.Must(scalar.Ge, &scalar.Expr{Op: scalar.Loop, Ref: loop, Type: scalar.Int64}, scalar.Number(n))
 	}
-	choose := func(c, a, b *scalar.Expr) *scalar.Expr { return access.Operation(scalar.Where, c, a, b) }
+	choose := func(c, a, b *scalar.Expr) *scalar.Expr { return scalar.Must(scalar.Where, c, a, b) }
 	zero := scalar.NewConst(scalar.Zero(scalar.Float32))
 	a, b := load(0, scalar.Float32), load(1, scalar.Float32)
 	border, loops, element := least(0, 1), least(0, 12), load(2, scalar.Bool)
-	both := access.Operation(scalar.And, border, loops)
+	both := scalar.Must(scalar.And, border, loops)
 	for name, c := range map[string]struct{ from, want *scalar.Expr }{
 		"loops choose":               {choose(border, choose(loops, a, b), zero), choose(loops, choose(border, a, zero), choose(border, b, zero))},
 		"one border of two":          {choose(border, choose(loops, a, zero), zero), choose(both, a, zero)},

@@ -54,16 +54,16 @@ func outermost(k *schedule.Kernel, e *scalar.Expr) *scalar.Expr {
 	for _, sum := range sums {
 		sum, one := rounded(k, sum)
 		changed = changed || one
-		least := access.Operation(scalar.Ge, sum.Expr(), scalar.NewConst(scalar.IntValue(scalar.Int64, 0)))
+		least := scalar.Must(scalar.Ge, sum.Expr(), scalar.Number(0))
 		if condition != nil {
-			least = access.Operation(scalar.And, condition, least)
+			least = scalar.Must(scalar.And, condition, least)
 		}
 		condition = least
 	}
 	if !changed {
 		return e
 	}
-	return access.Operation(scalar.Where, condition, e.Args[1], e.Args[2])
+	return scalar.Must(scalar.Where, condition, e.Args[1], e.Args[2])
 }
 
 // rounded gives a sum that is at least 0 wherever another is, without the loops of which that does not depend, divided by what is left.

@@ -105,7 +105,7 @@ func moveExpr(rnd *rand.Rand, e *scalar.Expr) *scalar.Expr {
 		return e
 	}
 	unit := ulp(e.Type, 1) * float64(1-2*rnd.IntN(2))
-	return &scalar.Expr{Op: scalar.Mul, Type: e.Type, Args: []*scalar.Expr{e, scalar.NewConst(scalar.FloatValue(e.Type, 1+unit))}}
+	return scalar.Must(scalar.Mul, e, scalar.NewConst(scalar.FloatValue(e.Type, 1+unit)))
 }
 
 // amount is how far floats are moved.

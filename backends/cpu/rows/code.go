@@ -254,7 +254,7 @@ func (c *code) unguarded(e *scalar.Expr) *scalar.Expr {
 		case left == nil:
 			left = x
 		default:
-			left = &scalar.Expr{Op: scalar.And, Type: scalar.Bool, Args: []*scalar.Expr{left, x}}
+			left = scalar.Must(scalar.And, left, x)
 		}
 	}
 	if left == nil {

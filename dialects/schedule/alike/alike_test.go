@@ -22,10 +22,7 @@ type subject struct {
 func adds(prefix string, first ir.NodeID, start int64) *subject {
 	at := zspace.AffineMap{Projection: zspace.Matrix{{1}}, Offset: zspace.Point{0}}
 	load := func(i int) *scalar.Expr { return scalar.NewLoad(i, scalar.Float32) }
-	sum, err := scalar.New(scalar.Add, load(0), load(1))
-	if err != nil {
-		panic(err)
-	}
+	sum := scalar.Must(scalar.Add, load(0), load(1))
 	s := &subject{buffers: map[ir.NodeID]*schedule.Buffer{}, same: func(x ir.NodeID) int { return int(x) }}
 	s.k = schedule.Kernel{Name: prefix, Loops: []schedule.Loop{{Name: prefix + "i", Start: start, End: start + 8, Levels: []schedule.Level{{Tile: 1}}}},
 		Statements: []schedule.Statement{{Name: prefix + "v", Over: []int64{0}, Store: 2, Value: sum}}}

@@ -17,14 +17,7 @@ func TestPaddedOperand(t *testing.T) {
 			Access: zspace.AffineMap{Projection: zspace.Matrix{{1, 1}}, Offset: zspace.Point{-1}}}},
 	}
 	buffers := map[ir.NodeID]*schedule.Buffer{1: {DType: "float32", Range: zspace.Range{Start: zspace.Point{0}, End: zspace.Point{4}}}}
-	node := func(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
-		e, err := scalar.New(op, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e
-	}
-	number := func(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
+	node, number := scalar.Must, scalar.Number
 	at := func(shift int64) *scalar.Expr {
 		return node(scalar.Sub, node(scalar.Add, scalar.NewLoop(0), scalar.NewLoop(1)), number(shift))
 	}

@@ -64,7 +64,7 @@ func (n *LowPrecision) copied(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	}
 	live := reached(k, buffers, x.ref)
 	if x.open != nil {
-		guarded := &scalar.Expr{Op: scalar.Where, Type: x.typ, Args: []*scalar.Expr{x.open, scalar.NewLoad(x.ref, x.typ), scalar.NewConst(scalar.Zero(x.typ))}}
+		guarded := scalar.Must(scalar.Where, x.open, scalar.NewLoad(x.ref, x.typ), scalar.NewConst(scalar.Zero(x.typ)))
 		if _, live, ok = paddedOperand(k, buffers, guarded); !ok || n.LeftZero != nil && n.varies(k, n.LeftZero, func(int) bool { return true }) {
 			return false
 		}

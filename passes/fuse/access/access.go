@@ -119,15 +119,6 @@ func FreshName(k *schedule.Kernel, base string) string {
 	return base
 }
 
-// Operation applies an operator to values of types that it takes.
-func Operation(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
-	e, err := scalar.New(op, args...)
-	if err != nil {
-		panic(err) // as two int64 have a sum
-	}
-	return e
-}
-
 // Folds says whether a kernel folds along a loop.
 func Folds(k *schedule.Kernel, loop int) bool {
 	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {

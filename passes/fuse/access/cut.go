@@ -361,10 +361,10 @@ func (c *cutter) moved(e *scalar.Expr, number map[digit]int) *scalar.Expr {
 	for _, step := range c.digits[e.Ref] {
 		term := scalar.NewLoop(number[digit{e.Ref, step}])
 		if step != 1 {
-			term = Operation(scalar.Mul, term, scalar.NewConst(scalar.IntValue(scalar.Int64, step)))
+			term = scalar.Must(scalar.Mul, term, scalar.Number(step))
 		}
 		if sum != nil {
-			term = Operation(scalar.Add, sum, term)
+			term = scalar.Must(scalar.Add, sum, term)
 		}
 		sum = term
 	}

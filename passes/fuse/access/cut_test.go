@@ -17,14 +17,7 @@ func reshaped(from, to []int64) *schedule.Kernel {
 	loop := func(name string, n int64) {
 		k.Loops = append(k.Loops, schedule.Loop{Name: name, End: n, Levels: []schedule.Level{{Tile: 1}}})
 	}
-	constant := func(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
-	binary := func(op scalar.Op, a, b *scalar.Expr) *scalar.Expr {
-		e, err := scalar.New(op, a, b)
-		if err != nil {
-			panic(err)
-		}
-		return e
-	}
+	binary, constant := scalar.Must, scalar.Number
 	place := constant(0)
 	var over []int64
 	for i, n := range to {

@@ -77,8 +77,8 @@ func (w *wrapped) value(loop int, known map[int]linear) *scalar.Expr {
 			all = one
 			continue
 		}
-		end := scalar.NewConst(scalar.IntValue(scalar.Int64, (first+last-n+1)*extent))
-		all = Operation(scalar.Where, Operation(scalar.Lt, e, end), one, all)
+		end := scalar.Number((first + last - n + 1) * extent)
+		all = scalar.Must(scalar.Where, scalar.Must(scalar.Lt, e, end), one, all)
 	}
 	return all
 }

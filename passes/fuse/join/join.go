@@ -300,18 +300,14 @@ func (j *Joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 
 // loopValue gives the value of a producer's loop in terms of the joined loops.
 func (j *Joiner) loopValue(loop int) *scalar.Expr {
-	shift := scalar.NewConst(scalar.IntValue(scalar.Int64, j.shift[loop]))
+	shift := scalar.Number(j.shift[loop])
 	switch {
 	case j.loopOf[loop] < 0:
 		return shift
 	case j.shift[loop] == 0:
 		return scalar.NewLoop(j.loopOf[loop])
 	}
-	sum, err := scalar.New(scalar.Add, scalar.NewLoop(j.loopOf[loop]), shift)
-	if err != nil {
-		panic(err) // two int64 have a sum
-	}
-	return sum
+	return scalar.Must(scalar.Add, scalar.NewLoop(j.loopOf[loop]), shift)
 }
 
 // Follow takes the producer's loops for the consumer's that lead to the same elements of an operand of each, one at each point. It says whether

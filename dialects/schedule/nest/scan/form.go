@@ -171,7 +171,7 @@ func (r reader) prefix(s schedule.Statement, e *scalar.Expr, conditions []*scala
 			if r.follows(other, k) {
 				return nil
 			}
-			body = &scalar.Expr{Op: scalar.Where, Type: e.Type, Args: []*scalar.Expr{other, body, otherwise}}
+			body = scalar.Must(scalar.Where, other, body, otherwise)
 		}
 		return &Form{Kind: Prefix, Reduce: e, Value: body, Loop: k, Initial: initial, Backward: op == scalar.Gt || op == scalar.Ge,
 			Closed: op == scalar.Le || op == scalar.Ge}

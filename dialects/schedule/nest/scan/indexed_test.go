@@ -12,11 +12,7 @@ import (
 func TestNumbers(t *testing.T) {
 	k := &schedule.Kernel{Loops: []schedule.Loop{{End: 3}, {End: 4}, {Start: 1, End: 5}}, Statements: []schedule.Statement{{}, {}}}
 	r := reader{k}
-	number := func(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
-	loop := func(l int) *scalar.Expr { return &scalar.Expr{Op: scalar.Loop, Type: scalar.Int64, Ref: l} }
-	op := func(op scalar.Op, a, b *scalar.Expr) *scalar.Expr {
-		return &scalar.Expr{Op: op, Type: scalar.Int64, Args: []*scalar.Expr{a, b}}
-	}
+	op, number, loop := scalar.Must, scalar.Number, scalar.NewLoop
 	at := func(e *scalar.Expr, by int64) *scalar.Expr { return op(scalar.Mul, e, number(by)) }
 	for _, c := range []struct {
 		name  string

@@ -35,7 +35,7 @@ func (f *Form) Running() *Running {
 	}
 	r.Start = scalar.Identity(e.Monoid, r.Type)
 	if r.Value.Op == scalar.Mul { // a product is not rounded before it is added
-		r.Value = &scalar.Expr{Op: scalar.Mul, Type: r.Type, Args: []*scalar.Expr{scalar.NewCast(r.Type, f.Value.Args[0]), scalar.NewCast(r.Type, f.Value.Args[1])}}
+		r.Value = scalar.Must(scalar.Mul, scalar.NewCast(r.Type, f.Value.Args[0]), scalar.NewCast(r.Type, f.Value.Args[1]))
 	} else {
 		r.Value = scalar.NewCast(r.Type, f.Value)
 	}
@@ -46,11 +46,11 @@ func (f *Form) Running() *Running {
 func (r *Running) Next() (sum, lost *scalar.Expr) {
 	load := func(i int) *scalar.Expr { return scalar.NewLoad(i, r.Type) }
 	rest := func(a, b int) *scalar.Expr {
-		return operation(scalar.Add, r.Type, operation(scalar.Sub, r.Type, load(a), load(2)), load(b))
+		return scalar.Must(scalar.Add, scalar.Must(scalar.Sub, load(a), load(2)), load(b))
 	}
-	larger := operation(scalar.Ge, scalar.Bool, operation(scalar.Abs, r.Type, load(0)), operation(scalar.Abs, r.Type, load(1)))
-	return operation(scalar.Add, r.Type, load(0), load(1)),
-		operation(scalar.Add, r.Type, load(3), operation(scalar.Where, r.Type, larger, rest(0, 1), rest(1, 0)))
+	larger := scalar.Must(scalar.Ge, scalar.Must(scalar.Abs, load(0)), scalar.Must(scalar.Abs, load(1)))
+	return scalar.Must(scalar.Add, load(0), load(1)),
+		scalar.Must(scalar.Add, load(3), scalar.Must(scalar.Where, larger, rest(0, 1), rest(1, 0)))
 }
 
 // Result is the value that a running value stands for, in the type that the reduction accumulates in, of loads: of the running value (0), and of what was lost (1).
@@ -58,16 +58,12 @@ func (f *Form) Result(r *Running) *scalar.Expr {
 	value := scalar.NewLoad(0, r.Type)
 	switch {
 	case r.Lossy:
-		endless := operation(scalar.Or, scalar.Bool, operation(scalar.IsNaN, scalar.Bool, value), operation(scalar.IsInf, scalar.Bool, value))
-		return operation(scalar.Where, r.Type, endless, value, operation(scalar.Add, r.Type, value, scalar.NewLoad(1, r.Type)))
+		endless := scalar.Must(scalar.Or, scalar.Must(scalar.IsNaN, value), scalar.Must(scalar.IsInf, value))
+		return scalar.Must(scalar.Where, endless, value, scalar.Must(scalar.Add, value, scalar.NewLoad(1, r.Type)))
 	case r.Wide:
 		return scalar.NewCast(f.Reduce.Type.Wide(), value)
 	}
 	return value
-}
-
-func operation(op scalar.Op, t scalar.DType, args ...*scalar.Expr) *scalar.Expr {
-	return &scalar.Expr{Op: op, Type: t, Args: args}
 }
 
 // Room is the number of places that are collected before they are put in order. The first 2k cells are sorted; of what follows, those that

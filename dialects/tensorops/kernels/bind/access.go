@@ -50,9 +50,9 @@ func guarded(guards []*scalar.Expr, e, fill *scalar.Expr) *scalar.Expr {
 	}
 	all := guards[0]
 	for _, g := range guards[1:] {
-		all = affine.New(scalar.And, all, g)
+		all = scalar.Must(scalar.And, all, g)
 	}
-	return affine.New(scalar.Where, all, e, fill)
+	return scalar.Must(scalar.Where, all, e, fill)
 }
 
 // guard gives the conditions under which a sum lies from 0 to extent-1, without those that always hold; possible is false if
@@ -60,17 +60,17 @@ func guarded(guards []*scalar.Expr, e, fill *scalar.Expr) *scalar.Expr {
 func (b *binder) guard(s affine.Sum, extent int64) (guards []*scalar.Expr, possible bool) {
 	lo, hi := s.Hull(b.box.Range)
 	if lo < 0 {
-		guards = append(guards, affine.New(scalar.Ge, s.Expr(), affine.Number(0)))
+		guards = append(guards, scalar.Must(scalar.Ge, s.Expr(), scalar.Number(0)))
 	}
 	if hi >= extent {
-		guards = append(guards, affine.New(scalar.Lt, s.Expr(), affine.Number(extent)))
+		guards = append(guards, scalar.Must(scalar.Lt, s.Expr(), scalar.Number(extent)))
 	}
 	return guards, lo < extent && hi >= 0
 }
 
 // inside gives the conditions for an index that is no sum.
 func (b *binder) inside(index *scalar.Expr, extent int64) []*scalar.Expr {
-	return []*scalar.Expr{affine.New(scalar.Ge, index, affine.Number(0)), affine.New(scalar.Lt, index, affine.Number(extent))}
+	return []*scalar.Expr{scalar.Must(scalar.Ge, index, scalar.Number(0)), scalar.Must(scalar.Lt, index, scalar.Number(extent))}
 }
 
 // substitute gives an access in which a dim stands at a sum.

@@ -8,7 +8,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -126,7 +125,7 @@ func (s bodyNames) choose(args []string) (*scalar.Expr, error) {
 		if acc == nil {
 			acc = e
 		} else {
-			acc = affine.New(scalar.Where, affine.New(scalar.Lt, scalar.NewLoop(dim[0]), affine.Number(int64(n)+1)), e, acc)
+			acc = scalar.Must(scalar.Where, scalar.Must(scalar.Lt, scalar.NewLoop(dim[0]), scalar.Number(int64(n)+1)), e, acc)
 		}
 	}
 	return acc, nil
@@ -145,7 +144,7 @@ func (s bodyNames) inside(args []string) (*scalar.Expr, error) {
 	all := scalar.NewConst(scalar.BoolValue(true))
 	for _, p := range places {
 		for _, g := range s.b.inside(p.index, s.b.in.Dims[p.dim].Extent) {
-			all = affine.New(scalar.And, all, g)
+			all = scalar.Must(scalar.And, all, g)
 		}
 	}
 	return s.b.settle(all), nil
@@ -200,10 +199,10 @@ func (s bodyNames) linear(args []string) (*scalar.Expr, error) {
 	if !ok {
 		return nil, fmt.Errorf("linear: unknown dimension %q", args[0])
 	}
-	e := affine.Number(0)
+	e := scalar.Number(0)
 	stride := int64(1)
 	for _, d := range slices.Backward(dims) {
-		e = affine.New(scalar.Add, affine.New(scalar.Mul, scalar.NewLoop(d), affine.Number(stride)), e)
+		e = scalar.Must(scalar.Add, scalar.Must(scalar.Mul, scalar.NewLoop(d), scalar.Number(stride)), e)
 		stride *= max(1, s.b.in.Dims[d].Extent)
 	}
 	return e, nil

@@ -3,7 +3,6 @@ package bind
 import (
 	"fmt"
 
-	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -27,7 +26,7 @@ func (s bodyNames) saturate(args []string) (*scalar.Expr, error) {
 }
 
 func clamp(e *scalar.Expr, lo, hi scalar.Value) *scalar.Expr {
-	return affine.New(scalar.Max, affine.New(scalar.Min, e, scalar.NewConst(hi)), scalar.NewConst(lo))
+	return scalar.Must(scalar.Max, scalar.Must(scalar.Min, e, scalar.NewConst(hi)), scalar.NewConst(lo))
 }
 
 // saturateFloat converts to a float type by way of one that holds all numbers of both, where it is cut off.

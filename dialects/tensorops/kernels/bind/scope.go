@@ -7,7 +7,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/infer"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -57,7 +56,7 @@ func (s bodyNames) Lookup(name string) (*scalar.Expr, bool) {
 		return nil, false
 	case s.b.decl.IsGroup(name):
 		if len(dims) == 0 {
-			return affine.Number(0), true
+			return scalar.Number(0), true
 		}
 		if s.at < 0 || s.at >= len(dims) {
 			return nil, false

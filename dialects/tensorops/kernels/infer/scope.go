@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/declaration"
-	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -29,7 +28,7 @@ func (s *sizeNames) Lookup(name string) (*scalar.Expr, bool) {
 		return s.attr(a)
 	}
 	n, ok := s.size(name)
-	return affine.Number(n), ok
+	return scalar.Number(n), ok
 }
 
 func (s *sizeNames) attr(a *declaration.Attr) (*scalar.Expr, bool) {
@@ -44,11 +43,11 @@ func (s *sizeNames) attr(a *declaration.Attr) (*scalar.Expr, bool) {
 		f, _ := v.Number()
 		return scalar.NewConst(scalar.FloatValue(scalar.Float64, f)), true
 	case isList && s.at < len(list):
-		return affine.Number(list[s.at]), true
+		return scalar.Number(list[s.at]), true
 	case a.Type != declaration.IntAttr && a.Type != declaration.AxisAttr:
 		return nil, false
 	}
-	return affine.Number(v.Int), true
+	return scalar.Number(v.Int), true
 }
 
 func (s *sizeNames) size(name string) (int64, bool) {
@@ -78,13 +77,13 @@ func (s *sizeNames) Call(name string, args []string) (*scalar.Expr, bool, error)
 		if !ok {
 			return nil, true, fmt.Errorf("size: unknown dimension %q", args[0])
 		}
-		return affine.Number(n), true, nil
+		return scalar.Number(n), true, nil
 	case name == "count" && len(args) == 1:
 		n, known, err := s.z.Count(args[0])
 		s.unknown = s.unknown || !known
-		return affine.Number(n), true, err
+		return scalar.Number(n), true, err
 	case name == "entries" && len(args) == 1:
-		return affine.Number(int64(len(s.z.args.Selections(args[0])))), true, nil
+		return scalar.Number(int64(len(s.z.args.Selections(args[0])))), true, nil
 	case name == "given" && len(args) == 1:
 		_, ok := s.z.args.Params[args[0]]
 		return scalar.NewConst(scalar.BoolValue(ok || len(s.z.args.Selections(args[0])) > 0)), true, nil
@@ -94,7 +93,7 @@ func (s *sizeNames) Call(name string, args []string) (*scalar.Expr, bool, error)
 			list, ok := s.z.Of[EachName(args[0], i)]
 			if !ok {
 				s.unknown = s.unknown || i == 0
-				return affine.Number(n), true, nil
+				return scalar.Number(n), true, nil
 			}
 			n += list[0]
 		}
