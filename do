@@ -16,7 +16,7 @@ step() { printf '\n== %s\n' "$*"; }
 
 # Generated files: what is written, and by which command. `go generate ./...` is part of it.
 generated='
-docs/constraints.md|go generate ./dialects/schedule
+docs/constraints.md|go generate ./dialects/schedule/constraints
 docs/rewrites.md|go generate ./passes/simplify
 docs/cli.md docs/passes.md docs/kernels.md docs/search.md|go run ./cmd/tapc docs docs
 docs/onnx.md|go run ./tools/onnx/operators docs/onnx.md

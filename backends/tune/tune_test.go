@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/constraints"
 	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -249,7 +250,7 @@ func TestWellFormed(t *testing.T) {
 	g := scheduled(t, twice, 0)
 	s := settings(t, shelf{}, &fake{})
 	s.All = true
-	list, env := tuned(t, g, s), schedule.Environment()
+	list, env := tuned(t, g, s), constraints.Environment()
 	for _, r := range list {
 		for _, x := range r.Entry.Trials {
 			c, err := readConfig(x.Config)

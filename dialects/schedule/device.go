@@ -63,6 +63,9 @@ type Device struct {
 	Allow  permission.Set
 }
 
+// DeviceOf gives a device of a graph; the node is one.
+func DeviceOf(g *ir.Graph, id ir.NodeID) *Device { return g.Node(id).Body.(*Device) }
+
 // Kind is DeviceKind.
 func (*Device) Kind() *ir.Kind { return DeviceKind }
 
@@ -82,8 +85,11 @@ type Holding struct {
 	Count           int   // of buffers outside the arena
 }
 
+// Workspaces gives what the workspaces of a device hold.
+func (h *Holding) Workspaces() int64 { return plus(h.Device, h.Private) }
+
 // Total gives all that a device holds.
-func (h *Holding) Total() int64 { return plus(plus(h.Arena, h.Kept), plus(h.Device, h.Private)) }
+func (h *Holding) Total() int64 { return plus(plus(h.Arena, h.Kept), h.Workspaces()) }
 
 // plus adds sizes; math.MaxInt64 stands for more than that.
 func plus(a, b int64) int64 { return min(a, math.MaxInt64-max(0, b)) + max(0, b) }

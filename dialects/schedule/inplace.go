@@ -5,7 +5,6 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/ir/zspace/bounds"
 )
 
 // Update is a statement that stores to an output over an input. Where its value is the cell of the input that it stores over, it changes
@@ -118,26 +117,4 @@ func (k *Kernel) sameCells(a, b int) bool {
 		}
 	}
 	return true
-}
-
-// changes gives the uses in which the update stores something else than what is there.
-func (u Update) changes(k *Kernel) (out []use) {
-	st, box := &k.Statements[u.Statement], boxOf(k)
-	var walk func(e *scalar.Expr, when []bounds.Condition)
-	walk = func(e *scalar.Expr, when []bounds.Condition) {
-		switch {
-		case e.Op == scalar.Local:
-			walk(k.Statements[e.Ref].Value, when)
-		case e.Op == scalar.Where:
-			walk(e.Args[1], assume(slices.Clone(when), box, e.Args[0], true))
-			walk(e.Args[2], assume(slices.Clone(when), box, e.Args[0], false))
-		case e.Op == scalar.Load && slices.Contains(u.Keep, e.Ref):
-		default:
-			if w := newUse(k, int(st.Store), u.Statement, true, running(k, st.Over, nil), when); !w.never {
-				out = append(out, w)
-			}
-		}
-	}
-	walk(st.Value, nil)
-	return out
 }

@@ -56,7 +56,7 @@ func (s *Statement) fields(f ir.Fields, k *Kernel, i int) {
 	if text == before {
 		return
 	}
-	value, err := scalar.Parse(text, scope{k, i})
+	value, err := k.Parse(i, text)
 	if err == nil && value.Type == scalar.Invalid {
 		err = fmt.Errorf("%q, whose type is not known; write it as dtype(%s)", text, text)
 	}
@@ -87,6 +87,11 @@ func nameAt(n, ref int, name func() string) string {
 		return fmt.Sprintf("out_of_range_%d", ref)
 	}
 	return name()
+}
+
+// Parse reads the value of statement number at: names are those of operands, loops and statements before it.
+func (k *Kernel) Parse(at int, text string) (*scalar.Expr, error) {
+	return scalar.Parse(text, scope{k, at})
 }
 
 // scope resolves the names in the value of statement number at.

@@ -1,9 +1,13 @@
 package schedule
 
 import (
+	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 )
+
+// WaitsForItself is the code of steps whose order has a cycle.
+const WaitsForItself = "TAP0300"
 
 // After gives the steps that must be done before a kernel or transfer, and whether the node is one.
 func After(n *ir.Node) ([]ir.NodeID, bool) {
@@ -57,11 +61,30 @@ func visit(g *ir.Graph, root ir.NodeID, state []uint8, order *[]ir.NodeID) error
 		}
 		switch state[dep] {
 		case 1:
-			return diag.Errorf("TAP0300", "ScheduleOrderConstraint", g.At(g.Node(top.id), ""), "%s waits for itself", g.Name(dep))
+			return diag.Errorf(WaitsForItself, "ScheduleOrderConstraint", g.At(g.Node(top.id), ""), "%s waits for itself", g.Name(dep))
 		case 0:
 			state[dep] = 1
 			stack = append(stack, frame{id: dep})
 		}
 	}
 	return nil
+}
+
+// Carriers gives the kernels that carry out each operation, in graph order.
+func Carriers(g *ir.Graph) map[ir.NodeID][]ir.NodeID {
+	of := map[ir.NodeID][]ir.NodeID{}
+	for n := range g.Nodes() {
+		if k, ok := n.Body.(*Kernel); ok {
+			for _, a := range k.Applications {
+				app := application.ApplicationOf(g, a)
+				if app == nil {
+					continue
+				}
+				if list := of[app.Operation]; len(list) == 0 || list[len(list)-1] != n.ID {
+					of[app.Operation] = append(list, n.ID)
+				}
+			}
+		}
+	}
+	return of
 }

@@ -3,12 +3,17 @@
 // It adds devices, buffers, kernels and transfers to the two dialects above. A kernel carries out one or more applications:
 // loops (each with its tiles and what each level is bound to), operands (affine views of buffers) and statements over them.
 // The dialect serves every target: a loop level can be bound to a vector, a thread, a GPU block or a lane, a buffer lives in
-// a memory space of a device, and data moves between devices only by transfers. It must not import passes or back ends. Read
-// next: passes/lower.
+// a memory space of a device, and data moves between devices only by transfers.
+//
+// The package has nodes and what each says of itself. It must not import what is said of them: which cells kernels touch
+// (dialects/schedule/uses), what every schedule keeps to (dialects/schedule/constraints), passes or back ends. Read next:
+// dialects/schedule/constraints, then passes/lower.
 package schedule
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +152,31 @@ func (b *Buffer) Order() (dims []int, ok bool) {
 	return dims, true
 }
 
+// Nested says whether each stride steps over all that the smaller strides reach, as in every dense layout: then no two cells
+// share an element.
+func (b *Buffer) Nested() bool {
+	if b.Range.Empty() {
+		return true
+	}
+	var dims []int
+	for d := range b.Strides {
+		if b.Range.End[d]-b.Range.Start[d] > 1 {
+			dims = append(dims, d)
+		}
+	}
+	size := func(d int) uint64 { return uint64(max(b.Strides[d], -b.Strides[d])) }
+	slices.SortFunc(dims, func(a, b int) int { return cmp.Compare(size(a), size(b)) })
+	reach := uint64(0) // of the smaller strides, in elements
+	for _, d := range dims {
+		hi, lo := bits.Mul64(size(d), uint64(b.Range.End[d]-b.Range.Start[d]-1))
+		if size(d) <= reach || hi != 0 || reach > math.MaxInt64 || lo > math.MaxInt64 {
+			return false
+		}
+		reach += lo
+	}
+	return true
+}
+
 // Type is the element type, scalar.Invalid if unknown.
 func (b *Buffer) Type() scalar.DType {
 	d, err := scalar.ParseDType(b.DType)
@@ -155,6 +185,9 @@ func (b *Buffer) Type() scalar.DType {
 	}
 	return d
 }
+
+// BufferOf gives a buffer of a graph; the node is one.
+func BufferOf(g *ir.Graph, id ir.NodeID) *Buffer { return g.Node(id).Body.(*Buffer) }
 
 // Binding is what carries out one level of a loop.
 type Binding uint8

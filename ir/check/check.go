@@ -55,6 +55,19 @@ func (e *Environment) With(more ...Constraint) *Environment {
 	return &c
 }
 
+// Only gives a copy of the environment with one constraint of it and what that requires.
+func (e *Environment) Only(id string) *Environment {
+	c, needed := *e, []string{id}
+	c.Constraints = nil
+	for _, k := range slices.Backward(e.Constraints) { // what a constraint requires comes before it
+		if slices.Contains(needed, k.ID) {
+			c.Constraints, needed = append(c.Constraints, k), append(needed, k.Requires...)
+		}
+	}
+	slices.Reverse(c.Constraints)
+	return &c
+}
+
 // Validate checks the environment itself: every constraint has an id of its own, a text, a check and codes that no other
 // constraint has, and whatever it requires comes earlier.
 func (e *Environment) Validate() error {

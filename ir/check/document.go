@@ -42,7 +42,7 @@ func begins(all, first []Constraint) bool {
 
 const documentHead = `# Constraints
 
-<!-- Generated from the tables of constraints; do not edit. To renew: go generate ./dialects/schedule -->
+<!-- Generated from the tables of constraints; do not edit. To renew: go generate ./dialects/schedule/constraints -->
 
 Each dialect has an ordered list of constraints. They are checked before the first pass, between passes and on request
 (` + "`tapc verify`" + `), one after the other, each only while no error has been found: a report holds every problem of the first

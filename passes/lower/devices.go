@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/uses"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/ir"
@@ -103,7 +104,7 @@ func (l *lowering) touch(in *instance.Instance, a *ir.Node) error {
 		return err
 	}
 	devices := application.PlacementOf(a)
-	reads, err := schedule.Reads(KernelOf(in, box))
+	reads, err := uses.Reads(KernelOf(in, box))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/unread"
+	"tensortapestry.org/tapc/dialects/schedule/uses"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
@@ -223,7 +224,7 @@ func (l *lowering) application(in *instance.Instance, name string, a ir.NodeID, 
 	}
 	k := KernelOf(in, box)
 	k.Name, k.Device, k.Applications = name, l.compute[device], []ir.NodeID{a}
-	reads, err := schedule.Reads(k)
+	reads, err := uses.Reads(k)
 	if err != nil {
 		return err
 	}

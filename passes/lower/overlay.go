@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/constraints"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -22,7 +23,7 @@ func (l *lowering) lieIn(b *schedule.Buffer, room []int64) error {
 }
 
 // overlay lays outputs over the inputs whose memory they have. What stores them waits for those who read the inputs, but for those that wait for it:
-// they must read other cells, as schedule.Constraints check.
+// they must read other cells, as dialects/schedule/constraints check.
 func (l *lowering) overlay() error {
 	for _, s := range l.program.Shared {
 		in, out := l.program.Inputs[s.Input].Tensor, l.program.Outputs[s.Output].Tensor
@@ -80,6 +81,7 @@ func (l *lowering) checkShared() error {
 	if len(l.program.Shared) == 0 {
 		return nil
 	}
-	found := schedule.Environment().Verify(context.Background(), l.g)
-	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Constraint != schedule.SharedMemory }).Err()
+	kept := constraints.SharedMemory
+	found := constraints.Environment().Only(kept).Verify(context.Background(), l.g)
+	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Constraint != kept }).Err()
 }

@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/uses"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
@@ -464,7 +465,7 @@ func cellsToMove(t *testing.T, x *ir.Graph) (exact, bounded int64) {
 			if box, err = lower.Narrowed(in, box); err != nil {
 				t.Fatal(err)
 			}
-			known, err := schedule.Reads(lower.KernelOf(in, box))
+			known, err := uses.Reads(lower.KernelOf(in, box))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -59,7 +59,8 @@ func TestRules(t *testing.T) {
 	}{
 		{"ir", "ir/diag", true}, {"ir/diag", "ir", false}, {"ir/text", "ir/loomjson", true}, {"dialects/schedule", "passes/lower", false},
 		{"passes/lower", "passes/pipeline", true}, {"passes/pipeline", "passes/lower", false}, {"passes/fuse", "passes/tile", false},
-		{"passes/fuse", "dialects/schedule/nest", true}, {"dialects/schedule", "dialects/schedule/nest", false}, {"passes/standard", "passes/tile", true}, {"cmd/tapc", "plugins/host", true},
+		{"passes/fuse", "dialects/schedule/nest", true}, {"dialects/schedule", "dialects/schedule/nest", false}, {"dialects/schedule", "dialects/schedule/uses", false},
+		{"dialects/schedule/races", "dialects/schedule/constraints", false}, {"passes/standard", "passes/tile", true}, {"cmd/tapc", "plugins/host", true},
 		{"plugins", "plugins/host", false}, {"dialects/tensorops", "dialects/application", false},
 	}
 	for _, c := range cases {

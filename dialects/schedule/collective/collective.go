@@ -8,6 +8,7 @@ package collective
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/constraints"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 )
@@ -86,7 +87,7 @@ func (c *Collective) Phases(g *ir.Graph) (first, second []ir.NodeID) {
 
 // Environment gives the types and constraints of the dialect, with collectives.
 func Environment(dtypes ...string) *check.Environment {
-	e := schedule.Environment(dtypes...)
+	e := constraints.Environment(dtypes...)
 	e.NodeKinds = append(e.NodeKinds, CollectiveKind)
 	return e.With(constraint)
 }

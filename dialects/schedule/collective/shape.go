@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/uses"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -264,7 +265,7 @@ func leaves(e *scalar.Expr, op scalar.Op, list []*scalar.Expr) []*scalar.Expr {
 
 // writes gives the one tensor that a kernel writes, and the box of it that its buffer gets.
 func writes(g *ir.Graph, k *schedule.Kernel) (tensor ir.NodeID, box zspace.Range, ok bool) {
-	boxes, err := schedule.Writes(k)
+	boxes, err := uses.Writes(k)
 	if err != nil {
 		return ir.NoNode, box, false
 	}
@@ -283,7 +284,7 @@ func writes(g *ir.Graph, k *schedule.Kernel) (tensor ir.NodeID, box zspace.Range
 // read gives the boxes that a kernel reads of a tensor.
 func read(g *ir.Graph, kernel, tensor ir.NodeID) (list []zspace.Range, ok bool) {
 	k := g.Node(kernel).Body.(*schedule.Kernel)
-	boxes, err := schedule.Reads(k)
+	boxes, err := uses.Reads(k)
 	if err != nil {
 		return nil, false
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/uses"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -94,7 +95,7 @@ func readBoxes(g *ir.Graph) map[ir.NodeID][]zspace.Range {
 				read[b.From] = append(read[b.From], b.Box(from))
 			}
 		case *schedule.Kernel:
-			boxes, err := schedule.Reads(b)
+			boxes, err := uses.Reads(b)
 			for i, o := range b.Operands {
 				if whole, ok := bufferAt(g, o.Buffer); ok && err != nil && o.Mode == schedule.Read {
 					read[o.Buffer] = append(read[o.Buffer], whole.Range)
