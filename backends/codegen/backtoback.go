@@ -12,8 +12,8 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// backToBack makes the tree of a product of a product, as an attention is: a block or task has some rows of the first product, whose lines stay
-// in memory of its own, are gone on with in place, and are the left operand of the second product.
+// backToBack makes the tree of a product of a product, as an attention is: a block has some rows of the first product, whose lines stay
+// in shared memory, are gone on with in place, and are the left operand of the second product.
 type backToBack struct {
 	*tree.Names
 	f     *tree.Func
@@ -52,8 +52,8 @@ func (x *backToBack) loops() []int {
 	return out
 }
 
-// begin makes memory of a scope for what stages hand over, and finds the rows of a block. It gives the number of blocks.
-func (x *backToBack) begin(body, inner *[]tree.Stmt, block *tree.Var, scope tree.Scope) int64 {
+// begin makes shared memory for what stages hand over, and finds the rows of a block. It gives the number of blocks.
+func (x *backToBack) begin(body, inner *[]tree.Stmt, block *tree.Var) int64 {
 	x.held, x.outer = map[ir.NodeID]*tree.Memory{}, map[int]*tree.Index{}
 	for i, h := range x.c.Workspaces {
 		t := x.k.Statements[h.Statement].Value.Type
@@ -61,7 +61,7 @@ func (x *backToBack) begin(body, inner *[]tree.Stmt, block *tree.Var, scope tree
 		if i == 0 {
 			name, shape, pad = "lines", append(shape, x.k.Loops[x.c.Line].Extent()), 1
 		}
-		x.held[h.Buffer] = tree.NewMemory(name, t, scope, pad, shape...)
+		x.held[h.Buffer] = tree.NewMemory(name, t, tree.Shared, pad, shape...)
 		*body = append(*body, &tree.Declare{Memory: x.held[h.Buffer]})
 	}
 	loops := x.loops()
@@ -110,7 +110,7 @@ func (x *backToBack) bind(b *builder.Builder, number, rowDim, lineDim int, row f
 }
 
 // bindProduct is bind for a contraction: the columns of the first are along the lines, and what the second reduces is.
-func (x *backToBack) bindProduct(p *product, number int) {
+func (x *backToBack) bindProduct(p *contraction, number int) {
 	lineDim := p.n()
 	if number == 2 {
 		lineDim = p.z()
@@ -152,7 +152,7 @@ func backToBackBlocks(f *tree.Func, a *nest.Analysis, c *nest.BackToBack, stages
 	}
 	var body, lanes []tree.Stmt
 	block, lane := &tree.Var{Name: "block"}, &tree.Var{Name: "lane"}
-	blocks := x.begin(&body, &lanes, block, tree.Shared)
+	blocks := x.begin(&body, &lanes, block)
 	x.lanesProduct(&body, &lanes, a, first, 0, tree.Use(lane))
 	if err := x.lanesMiddle(&lanes, element[0], tree.Use(lane)); err != nil {
 		return err
@@ -165,7 +165,7 @@ func backToBackBlocks(f *tree.Func, a *nest.Analysis, c *nest.BackToBack, stages
 
 // lanesProduct makes a contraction of the rows of the block: the first writes the lines, column by column of blocks, the second reads them.
 func (x *backToBack) lanesProduct(body, list *[]tree.Stmt, a *nest.Analysis, p *contraction, number int, lane *tree.Index) {
-	x.bindProduct(p.product, number)
+	x.bindProduct(p, number)
 	p.declareTiles(body, a.Buffers)
 	for _, s := range p.shared() { // those of stages are told apart
 		s.tile.Name = fmt.Sprintf("stage%d_%s", number, s.tile.Name)
@@ -224,61 +224,5 @@ func (x *backToBack) lanesMiddle(list *[]tree.Stmt, width int64, lane *tree.Inde
 	}
 	*list = append(*list, r.statements()...)
 	*list = append(*list, tree.Barrier{})
-	return nil
-}
-
-// backToBackTasks makes products back to back on a CPU: a task for some rows and an index of the batch.
-func backToBackTasks(f *tree.Func, a *nest.Analysis, c *nest.BackToBack, stages []schedule.Stage) error {
-	x := &backToBack{Names: new(tree.Names), f: f, k: a.Kernel, c: c}
-	first, err := newTask(x.Names, c.Stages[0], c.First, &stages[0])
-	if err != nil {
-		return err
-	}
-	last, err := newTask(x.Names, c.Stages[2], c.Last, &stages[2])
-	if err != nil {
-		return err
-	}
-	lines, lanes, err := lineTiles(&stages[1])
-	if err != nil {
-		return err
-	}
-	if x.rows = first.rows[0]; last.rows[0] != x.rows || lines != x.rows {
-		return fmt.Errorf("the stages have tasks of %d, %d and %d rows", x.rows, lines, last.rows[0])
-	}
-	middle, err := newVectorReduction(x.Names, c.Stages[1], c.Middle, lanes)
-	if err != nil {
-		return err
-	}
-	var body []tree.Stmt
-	task := &tree.Var{Name: "task"}
-	tasks := x.begin(&body, &body, task, tree.Private)
-	x.threadProduct(&body, first, 0)
-	if err := x.threadMiddle(&body, middle); err != nil {
-		return err
-	}
-	x.threadProduct(&body, last, 2)
-	parallel(f, task, tasks, tree.Thread, body)
-	return nil
-}
-
-// threadProduct makes a contraction of the rows of the task.
-func (x *backToBack) threadProduct(list *[]tree.Stmt, p *task, number int) {
-	x.bindProduct(p.product, number)
-	p.declarePanel(list)
-	column := p.Variable("n")
-	*list = append(*list, &tree.For{Var: column, From: tree.Const(0), To: tree.Const(p.c.Col.Extent), Step: p.cols[0],
-		Body: []tree.Stmt{p.macroTile(x.first, tree.Use(column))}})
-}
-
-// threadMiddle makes the work on the lines, one after the other. A vector's results take the place of what they are made of.
-func (x *backToBack) threadMiddle(list *[]tree.Stmt, r *reduction) error {
-	row, err := x.rowOf(r)
-	if err != nil {
-		return err
-	}
-	line := r.Variable("m")
-	x.bind(r.Builder, 1, row, r.element(), func() *tree.Index { return r.At[row].Add(x.first.Times(-1)) })
-	r.At[row] = tree.Use(line)
-	*list = append(*list, &tree.For{Var: line, From: x.first, To: x.first.Plus(x.rows).Min(tree.Const(x.extent())), Step: 1, Body: r.statements()})
 	return nil
 }

@@ -1,4 +1,5 @@
-// Package codegen makes tile trees: of a kernel and its config, the tree that carries the kernel out on a GPU or a CPU.
+// Package codegen makes tile trees: of a kernel and its config, the tree that carries the kernel out on a GPU (Blocks); of a kernel of any kind, loops that are cut as
+// they say (Loops), and of one with scans, those (Scan).
 //
 // It decides nothing. What a config does not say follows from the kernel (the order of its dimensions, which operands are reduced along) or
 // is a fact of the target (how many lanes a warp has). What it cannot make a tree of it refuses, with the reason. It must not import passes
@@ -15,11 +16,21 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
 
-// Build makes the tree of a kernel: of the blocks of a GPU, or of the tasks of threads of a CPU. Without a config, it is loops that are cut as they say. The
-// error says what in the config does not fit the kernel.
-func Build(name string, a *nest.Analysis, c *schedule.Config, by tree.Bind) (*tree.Func, error) {
+// Scan makes the tree of a kernel that has scans, of the tasks of threads of a CPU.
+func Scan(name string, a *nest.Analysis) (*tree.Func, error) {
+	found, ok := nest.Of[*scan.Scans](a.Forms)
+	if !ok {
+		return nil, fmt.Errorf("the kernel has no scans")
+	}
+	f := &tree.Func{Name: name}
+	return f, scanTasks(f, a, found)
+}
+
+// Blocks makes the tree of a kernel on a GPU, of blocks and their lanes. Without a config, it is loops that are cut as they say. The error says what in the config
+// does not fit the kernel.
+func Blocks(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
 	if c == nil {
-		return loopsOf(name, a, by), nil
+		return Loops(name, a, tree.Block), nil
 	}
 	f := &tree.Func{Name: name}
 	algorithms := make([]schedule.Algorithm, len(c.Stages))
@@ -35,29 +46,16 @@ func Build(name string, a *nest.Analysis, c *schedule.Config, by tree.Bind) (*tr
 	switch {
 	case slices.Equal(algorithms, []schedule.Algorithm{schedule.Contraction}):
 		found, ok := nest.Of[*nest.Contraction](a.Forms)
-		switch {
-		case !ok:
+		if !ok {
 			return nil, fmt.Errorf("the kernel is no contraction")
-		case by == tree.Thread:
-			return f, contractionTasks(f, a, found, &c.Stages[0])
 		}
 		return f, contractionBlocks(f, a, found, &c.Stages[0])
 	case slices.Equal(algorithms, []schedule.Algorithm{schedule.Scan}):
-		found, ok := nest.Of[*scan.Scans](a.Forms)
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("the kernel has no scans")
-		case by != tree.Thread:
-			return nil, fmt.Errorf("blocks of a GPU have no workspaces")
-		}
-		return f, scanTasks(f, a, found)
+		return nil, fmt.Errorf("blocks of a GPU have no workspaces")
 	case slices.Equal(algorithms, []schedule.Algorithm{schedule.Reduction}):
 		found, ok := nest.Of[*nest.Rows](a.Forms)
-		switch {
-		case !ok:
+		if !ok {
 			return nil, fmt.Errorf("the kernel has no lines that are reduced")
-		case by == tree.Thread:
-			return f, reductionTasks(f, a.Kernel, found, &c.Stages[0])
 		}
 		return f, reductionBlocks(f, a.Kernel, found, &c.Stages[0])
 	case slices.Equal(algorithms, []schedule.Algorithm{schedule.Contraction, schedule.Reduction, schedule.Contraction}):
@@ -67,8 +65,6 @@ func Build(name string, a *nest.Analysis, c *schedule.Config, by tree.Bind) (*tr
 			return nil, fmt.Errorf("the kernel is no product of a product")
 		case found.Middle == nil:
 			return nil, fmt.Errorf("nothing is done with the lines")
-		case by == tree.Thread:
-			return f, backToBackTasks(f, a, found, c.Stages)
 		}
 		return f, backToBackBlocks(f, a, found, c.Stages)
 	}

@@ -11,10 +11,11 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// contraction makes the tree of a product on a GPU: a block has a macro-tile of the results, of which each lane has a register tile, with
-// tiles of both operands, stepK deep, in shared memory.
+// contraction makes the tree of a product C[m,n] = epilogue(sum over k of A[m,k]·B[n,k]) on a GPU: a block has a macro-tile of the results, of which each lane has a
+// register tile, with tiles of both operands, stepK deep, in shared memory. Its dimensions are the batch, m, n and k.
 type contraction struct {
-	*product
+	*builder.Builder
+	c           *nest.Contraction
 	left, right side
 	stepK       int64
 	lane        *tree.Index
@@ -35,24 +36,55 @@ type side struct {
 
 // newContraction prepares a stage.
 func newContraction(n *tree.Names, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) (*contraction, error) {
-	p, err := newProduct(n, k, c)
-	if err != nil {
-		return nil, err
-	}
 	tm, tn, tk := s.Tile(schedule.RoleM), s.Tile(schedule.RoleN), s.Tile(schedule.RoleK)
 	switch {
+	case c.Window != nil || c.Padded != nil:
+		return nil, fmt.Errorf("an operand is read through a window or with a border of zeros")
+	case c.Computed != nil:
+		return nil, fmt.Errorf("a factor is computed")
+	case len(c.Reduction) > 1:
+		return nil, fmt.Errorf("%d dimensions are reduced, and at most one can be", len(c.Reduction))
 	case len(tm) != 2 || len(tn) != 2 || len(tk) != 1:
 		return nil, fmt.Errorf("a contraction has tiles m of a block and a lane, n of a block and a lane, and k")
 	case tm[1] < 1 || tn[1] < 1 || tk[0] < 1 || tm[0] < 1 || tn[0] < 1 || tm[0]%tm[1] != 0 || tn[0]%tn[1] != 0:
 		return nil, fmt.Errorf("tiles of a block are whole tiles of lanes")
 	case s.Micro != "fma":
 		return nil, fmt.Errorf("there is no micro-kernel %q", s.Micro)
-	case p.block() < p.length() && p.block()%tk[0] != 0:
-		return nil, fmt.Errorf("partial sums of %d products are no whole steps of %d", p.block(), tk[0])
 	}
-	return &contraction{product: p, stepK: tk[0],
-		left:  side{operand: c.Left, along: p.m(), block: tm[0], own: tm[1], depth: s.Depth(k.Operands[c.Left].Name)},
-		right: side{operand: c.Right, along: p.n(), block: tn[0], own: tn[1], depth: s.Depth(k.Operands[c.Right].Name)}}, nil
+	depth := nest.Dim{Extent: 1} // of one value if nothing is reduced
+	if len(c.Reduction) == 1 {
+		depth = c.Reduction[0]
+	}
+	x := &contraction{Builder: builder.New(n, k, c.Views, append(append([]nest.Dim{}, c.Batch...), c.Row, c.Col, depth)), c: c, stepK: tk[0]}
+	x.left = side{operand: c.Left, along: x.m(), block: tm[0], own: tm[1], depth: s.Depth(k.Operands[c.Left].Name)}
+	x.right = side{operand: c.Right, along: x.n(), block: tn[0], own: tn[1], depth: s.Depth(k.Operands[c.Right].Name)}
+	if x.block() < x.length() && x.block()%tk[0] != 0 {
+		return nil, fmt.Errorf("partial sums of %d products are no whole steps of %d", x.block(), tk[0])
+	}
+	return x, nil
+}
+
+// The dimensions of rows, columns and what is reduced.
+func (x *contraction) m() int { return len(x.c.Batch) }
+func (x *contraction) n() int { return len(x.c.Batch) + 1 }
+func (x *contraction) z() int { return len(x.c.Batch) + 2 }
+
+// length is how many products a sum has.
+func (x *contraction) length() int64 { return x.Dims[x.z()].Extent }
+
+// block is how many of them a partial sum has.
+func (x *contraction) block() int64 {
+	if x.K.Sums > 0 {
+		return min(x.K.Sums, x.length())
+	}
+	return min(nest.PartialSum(x.c), x.length())
+}
+
+// accumulators makes the memory of a register tile's sums.
+func (x *contraction) accumulators(name string) *tree.Memory {
+	m := tree.NewMemory(x.Fresh(name), x.c.Sum.Type, tree.Registers, 0, x.left.own, x.right.own)
+	m.Acc = true
+	return m
 }
 
 // lanes is how many there are in a block.
@@ -139,11 +171,11 @@ func (x *contraction) registers(list *[]tree.Stmt) {
 	across := x.right.block / x.right.own
 	x.left.lane = x.Let(list, "r", x.lane.Div(across).Times(x.left.own))
 	x.right.lane = x.Let(list, "c", x.lane.Mod(across).Times(x.right.own))
-	x.acc = x.accumulators("acc", x.left.own, x.right.own, 0)
+	x.acc = x.accumulators("acc")
 	x.total = x.acc
 	*list = append(*list, &tree.Declare{Memory: x.acc})
 	if x.block() < x.length() {
-		x.total = x.accumulators("total", x.left.own, x.right.own, 0)
+		x.total = x.accumulators("total")
 		*list = append(*list, &tree.Declare{Memory: x.total})
 	}
 }

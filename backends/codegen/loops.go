@@ -12,9 +12,9 @@ import (
 // loops makes the loops around the points of a kernel of any kind.
 type loops struct{ in *points }
 
-// loopsOf makes the tree of a kernel whose loops are cut as their levels say. Threads run one of them, or one thread all; blocks and
+// Loops makes the tree of a kernel whose loops are cut as their levels say. Threads run one of them, or one thread all; blocks and
 // their lanes run all.
-func loopsOf(name string, a *nest.Analysis, by tree.Bind) *tree.Func {
+func Loops(name string, a *nest.Analysis, by tree.Bind) *tree.Func {
 	f := &tree.Func{Name: name}
 	x := loops{newPoints(f, a, a.Kernel.Free())}
 	if by == tree.Thread {

@@ -11,24 +11,20 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// reduction makes the tree of lines: each is reduced by lanes, of which every one has each so-many-th element, and what goes on with it, as a
-// softmax does, element by element. Lanes are those of a group of a GPU's, where each runs all statements; or those of vectors, where each
-// statement has a loop of them.
+// reduction makes the tree of lines on a GPU: each is reduced by a group of lanes, of which every one has each so-many-th element, and what goes on with it, as a
+// softmax does, element by element.
 type reduction struct {
 	*builder.Builder
 	lanes   int64
-	vectors bool
-	lane    *tree.Index  // that is here; in vectors: inside of their loops
+	lane    *tree.Index  // that is here
 	round   *tree.Index  // the number of the element among those of the lane
 	scratch *tree.Memory // through which the warps of a group combine
 	stores  func(stores ...tree.Stmt) []tree.Stmt
 	before  func(operand int) []tree.Stmt // what comes before the first store to an operand
 }
 
-const (
-	maxKept      = 32      // values of a line that a lane of a GPU keeps in registers; longer lines are computed again where they are used again
-	maxKeptBytes = 1 << 18 // of a line that a thread of a CPU keeps
-)
+// maxKept is how many values of a line a lane keeps in registers; longer lines are computed again where they are used again.
+const maxKept = 32
 
 func newReduction(n *tree.Names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
 	switch {
@@ -73,11 +69,11 @@ func (x *reduction) check(e *scalar.Expr, inside bool) error {
 	return nil
 }
 
-// lineTiles reads a stage: the lines of a block or task, and the lanes of a line.
+// lineTiles reads a stage: the lines of a block, and the lanes of a line.
 func lineTiles(s *schedule.Stage) (lines, lanes int64, err error) {
 	line, element := s.Tile(schedule.RoleLine), s.Tile(schedule.RoleElement)
 	if len(line) != 1 || len(element) != 1 || line[0] < 1 {
-		return 0, 0, fmt.Errorf("a reduction has the lines of a block or task and the lanes of a line")
+		return 0, 0, fmt.Errorf("a reduction has the lines of a block and the lanes of a line")
 	}
 	return line[0], element[0], nil
 }
@@ -117,54 +113,6 @@ func reductionBlocks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule
 	return nil
 }
 
-// reductionTasks makes a kernel that is lines on a CPU: so many lines for a task.
-func reductionTasks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule.Stage) error {
-	group, width, err := lineTiles(s)
-	if err != nil {
-		return err
-	}
-	x, err := newVectorReduction(new(tree.Names), k, r, width)
-	if err != nil {
-		return err
-	}
-	f.Operands = x.Operands()
-	task, line := x.Variable("task"), x.Variable("line")
-	extents := extentsOf(r.Outer)
-	lines := productOf(extents)
-	var body, own []tree.Stmt
-	copy(x.At, builder.Delinearize(x.Names, &own, tree.Use(line), extents))
-	own = append(own, x.statements()...)
-	first := x.Bound(&body, "first", tree.Use(task).Times(group))
-	body = append(body, &tree.For{Var: line, From: first, To: first.Plus(group).Min(tree.Const(lines)), Step: 1, Body: own})
-	parallel(f, task, ceil(lines, group), tree.Thread, body)
-	return nil
-}
-
-// newVectorReduction is newReduction for lanes of vectors.
-func newVectorReduction(n *tree.Names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
-	x, err := newReduction(n, k, r, lanes)
-	if err != nil {
-		return nil, err
-	}
-	x.vectors = true
-	switch {
-	case lanes < 4 || lanes > maxVector:
-		return nil, fmt.Errorf("vectors have 4 to %d lanes, not %d", maxVector, lanes)
-	case slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
-		return s.Store < 0 && s.Value.Type == scalar.Bool || reducesBool(s.Value)
-	}):
-		return nil, fmt.Errorf("truth values of a line are kept")
-	}
-	return x, even(k, r.Lane)
-}
-
-// maxVector is how many lanes a vector has at most.
-const maxVector = 16
-
-func reducesBool(e *scalar.Expr) bool {
-	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce && e.Type == scalar.Bool })
-}
-
 // declareScratch declares what warps combine through, if a line has several.
 func (x *reduction) declareScratch(list *[]tree.Stmt) {
 	if x.lanes <= WarpLanes {
@@ -195,70 +143,30 @@ func (x *reduction) each(body func() []tree.Stmt) tree.Stmt {
 // between runs something for some of a lane's elements. Elements behind the end of the line are left out.
 func (x *reduction) between(from, to *tree.Index, body func() []tree.Stmt) tree.Stmt {
 	round, at := x.Variable("e"), x.Variable("at")
-	lane, before, element := x.lane, x.round, x.At[x.element()]
+	before, element := x.round, x.At[x.element()]
 	x.round, x.At[x.element()] = tree.Use(round), tree.Use(at)
-	loop := &tree.For{Var: round, From: from, To: to, Step: 1, Bind: tree.Serial}
-	first := tree.Use(round).Times(x.lanes)
-	if x.vectors {
-		x.lane = tree.Use(at).Add(first.Times(-1))
-		end := first.Plus(x.lanes)
-		if x.length()%x.lanes != 0 {
-			end = end.Min(tree.Const(x.length()))
-		}
-		loop.Body = []tree.Stmt{&tree.For{Var: at, From: first, To: end, Step: 1, Bind: tree.Vector, Lanes: x.lanes, Body: body()}}
-	} else {
-		inner := guarded(behind(at, x.length(), x.lanes), body()...)
-		loop.Body = append([]tree.Stmt{&tree.Let{Var: at, Value: first.Add(lane)}}, inner...)
-		if x.rounds() <= maxKept {
-			loop.Bind = tree.Unrolled
-		}
+	inner := guarded(behind(at, x.length(), x.lanes), body()...)
+	x.round, x.At[x.element()] = before, element
+	loop := &tree.For{Var: round, From: from, To: to, Step: 1, Bind: tree.Serial, Body: append([]tree.Stmt{&tree.Let{Var: at, Value: tree.Use(round).Times(x.lanes).Add(x.lane)}}, inner...)}
+	if x.rounds() <= maxKept {
+		loop.Bind = tree.Unrolled
 	}
-	x.lane, x.round, x.At[x.element()] = lane, before, element
 	return loop
-}
-
-// all has every lane do something, or in vectors some of them.
-func (x *reduction) all(list *[]tree.Stmt, lanes int64, body func() tree.Stmt) {
-	if !x.vectors {
-		*list = append(*list, body())
-		return
-	}
-	lane := x.Variable("u")
-	x.lane = tree.Use(lane)
-	*list = append(*list, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(lanes), Step: 1, Bind: tree.Vector, Lanes: x.lanes, Body: []tree.Stmt{body()}})
-	x.lane = nil
 }
 
 // register declares a number that each lane has.
 func (x *reduction) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool) builder.Access {
 	m := tree.NewMemory(x.Fresh(prefix), t, tree.Registers, 0)
-	if x.vectors {
-		m = tree.NewMemory(m.Name, t, tree.Registers, 0, x.lanes)
-		m.Lanes = x.lanes
-	}
 	m.Acc = acc
 	*list = append(*list, &tree.Declare{Memory: m})
-	return func() tree.Access {
-		if x.vectors {
-			return tree.Access{Memory: m, At: []*tree.Index{x.lane}}
-		}
-		return tree.Access{Memory: m}
-	}
+	return func() tree.Access { return tree.Access{Memory: m} }
 }
 
-// line declares a value for each element: in registers of the lane that has it, or in memory of the thread.
+// line declares a value for each element, in registers of the lane that has it.
 func (x *reduction) line(list *[]tree.Stmt, prefix string, t scalar.DType) builder.Access {
 	m := tree.NewMemory(x.Fresh(prefix), t, tree.Registers, 0, x.rounds())
-	if x.vectors {
-		m = tree.NewMemory(m.Name, t, tree.Private, 0, x.length())
-	}
 	*list = append(*list, &tree.Declare{Memory: m})
-	return func() tree.Access {
-		if x.vectors {
-			return tree.Access{Memory: m, At: []*tree.Index{x.At[x.element()]}}
-		}
-		return tree.Access{Memory: m, At: []*tree.Index{x.round}}
-	}
+	return func() tree.Access { return tree.Access{Memory: m, At: []*tree.Index{x.round}} }
 }
 
 // statements makes the kernel's statements.
@@ -277,8 +185,8 @@ func (x *reduction) statements() []tree.Stmt {
 			x.store(&out, s, line)
 		case !line:
 			x.Locals[i] = builder.Local{Kept: x.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false)}
-			x.all(&out, x.lanes, func() tree.Stmt { return x.Statement(x.Locals[i].Kept(), s) })
-		case x.keeps(s) && x.worthKeeping(i, s.Value):
+			out = append(out, x.Statement(x.Locals[i].Kept(), s))
+		case x.rounds() <= maxKept && x.worthKeeping(i, s.Value):
 			kept := x.line(&out, fmt.Sprintf("v%d_", i), s.Value.Type)
 			out = append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.Statement(kept(), s)} }))
 			x.Locals[i] = builder.Local{Kept: kept}
@@ -292,22 +200,11 @@ func (x *reduction) statements() []tree.Stmt {
 // store makes the statement that stores elements, or a number of the line, which one lane does.
 func (x *reduction) store(list *[]tree.Stmt, s schedule.Statement, line bool) {
 	store := func() []tree.Stmt { return x.stores(x.Statement(x.Load(int(s.Store)), s)) }
-	switch {
-	case line:
+	if line {
 		*list = append(*list, x.each(store))
-	case x.vectors:
-		x.all(list, 1, func() tree.Stmt { return store()[0] })
-	default:
-		*list = append(*list, guarded([]tree.Cond{{Var: x.lane.Var(), Limit: tree.Const(1)}}, store()...)...)
+		return
 	}
-}
-
-// keeps says whether there is room for a value of each element.
-func (x *reduction) keeps(s schedule.Statement) bool {
-	if x.vectors {
-		return x.length()*int64(s.Value.Type.Size()) <= maxKeptBytes
-	}
-	return x.rounds() <= maxKept
+	*list = append(*list, guarded([]tree.Cond{{Var: x.lane.Var(), Limit: tree.Const(1)}}, store()...)...)
 }
 
 // worthKeeping says whether a value of a line is used again, and is more than a few operations or is read from memory.
@@ -349,9 +246,7 @@ func (x *reduction) reduce(list *[]tree.Stmt, e *scalar.Expr) {
 	}
 	to := x.partial(list, e)
 	x.accumulate(list, to, e, tree.Const(0), tree.Const(x.rounds()), x.rounds())
-	x.all(list, x.lanes, func() tree.Stmt {
-		return &tree.Combine{Value: to(), Monoid: e.Monoid, Lanes: x.lanes, Scratch: x.scratch}
-	})
+	*list = append(*list, &tree.Combine{Value: to(), Monoid: e.Monoid, Lanes: x.lanes, Scratch: x.scratch})
 	x.Sums[e] = to
 }
 
@@ -369,13 +264,13 @@ func (x *reduction) accumulate(list *[]tree.Stmt, to builder.Access, e *scalar.E
 	var body []tree.Stmt
 	part := x.partial(&body, e)
 	x.accumulate(&body, part, e, tree.Use(first), tree.Use(first).Plus(size).Min(end), size)
-	x.all(&body, x.lanes, func() tree.Stmt { return builder.Stored(to(), part(), scalar.Add) })
+	body = append(body, builder.Stored(to(), part(), scalar.Add))
 	*list = append(*list, &tree.For{Var: first, From: from, To: end, Step: size, Body: body})
 }
 
 // partial declares a register for a part of a reduction, of nothing so far.
 func (x *reduction) partial(list *[]tree.Stmt, e *scalar.Expr) builder.Access {
 	to := x.register(list, "sum", e.Type, true)
-	x.all(list, x.lanes, func() tree.Stmt { return builder.Constant(to(), scalar.Identity(e.Monoid, e.Type)) })
+	*list = append(*list, builder.Constant(to(), scalar.Identity(e.Monoid, e.Type)))
 	return to
 }

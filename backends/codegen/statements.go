@@ -1,30 +1,12 @@
 package codegen
 
 import (
-	"fmt"
-	"slices"
-
 	"tensortapestry.org/tapc/backends/tree"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // WarpLanes is how many lanes of a GPU block run together.
 const WarpLanes = 32
-
-// even is an error if lanes of a vector along a dimension ask for values of loops that do not grow by one from lane to lane.
-func even(k *schedule.Kernel, d nest.Dim) error {
-	if len(d.Loops) < 2 {
-		return nil
-	}
-	for _, s := range k.Statements {
-		if s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && slices.Contains(d.Loops, e.Ref) }) {
-			return fmt.Errorf("%s asks where it is in a loop that lanes of vectors run along together with others", s.Name)
-		}
-	}
-	return nil
-}
 
 // guarded makes statements run where indices are below limits; variables that cannot reach them need no guard.
 func guarded(conds []tree.Cond, body ...tree.Stmt) []tree.Stmt {

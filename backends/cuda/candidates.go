@@ -84,7 +84,7 @@ func reduction(lines, lanes int64) schedule.Stage {
 // Tree makes the tree of a kernel and a config of the target, or of loops without one, and holds it to the target's limits. The error says
 // what does not fit.
 func Tree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
-	f, err := codegen.Build(name, a, c, tree.Block)
+	f, err := codegen.Blocks(name, a, c)
 	if err != nil {
 		return nil, err
 	}

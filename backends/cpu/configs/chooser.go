@@ -28,9 +28,6 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// Any is the target of configs of kernels that run on a CPU of any kind.
-const Any = trees.Any
-
 // Chooser offers the configs of kernels for a kind of processor.
 type Chooser struct{ For isa.Target }
 
@@ -149,7 +146,7 @@ func made(f *tree.Func) func() (*tree.Func, error) {
 // processors alone.
 func (c Chooser) Stated(k *schedule.Kernel) (x *schedule.Config, open bool) {
 	_, target := c.Target()
-	if x = cmp.Or(k.For(Any), k.For(target)); x != nil {
+	if x = k.For(target); x != nil {
 		return x, false
 	}
 	return nil, slices.ContainsFunc(k.Configs, func(x schedule.Config) bool { return tile.Named(x.Target) })
@@ -173,15 +170,8 @@ type Writer func(u *unit.Unit, name string) (text string, written bool)
 
 // Read reads a config of a kernel; without one, its loops are cut as they say. The error says why the kernel cannot be carried out by it.
 func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
-	switch {
-	case config == nil:
+	if config == nil {
 		return loopsOf(a.Kernel, a.Buffers)
-	case config.Target == Any:
-		f, err := trees.Of(a.Kernel.Name, a, config)
-		if err != nil {
-			return Form{}, err
-		}
-		return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, a.Kernel), true }, made(f)}, nil
 	}
 	for _, s := range config.Stages {
 		if s.Algorithm != schedule.Rows && (s.Lanes != 0 || len(s.Stream) > 0) {

@@ -13,16 +13,16 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// Lost refuses configs of a kernel that somebody changed and that would be ignored, as the kernel has none for any of the processors that a
-// program is compiled for, nor for Any. What passes/tile decided for others is no loss: it decides anew.
+// Lost refuses configs of a kernel that would be ignored: one for no kind of processor, and one that somebody changed of a kernel that has none for any of the
+// processors that a program is compiled for. What passes/tile decided for others is no loss: it decides anew.
 func Lost(g *ir.Graph, id ir.NodeID, a *nest.Analysis, targets []isa.Target) error {
-	k := a.Kernel
-	if used(k, targets) {
-		return nil
-	}
+	k, want := a.Kernel, targets[0].Target.Name()
 	for i := range k.Configs {
-		if c := &k.Configs[i]; tile.Named(c.Target) && changed(a, c) {
-			want := targets[0].Target.Name()
+		switch c := &k.Configs[i]; {
+		case c.Target == schedule.CPU.String():
+			return diag.Errorf("TAP0913", "cpu", g.At(g.Node(id), fmt.Sprint("/body/configs/", i)), "%s has a config for no kind of processor", g.Name(id)).
+				Want("a config for "+want, c.Target)
+		case !used(k, targets) && tile.Named(c.Target) && changed(a, c):
 			return diag.Errorf("TAP0913", "cpu", g.At(g.Node(id), fmt.Sprint("/body/configs/", i)),
 				"%s has a config for %s that is not what the pass tile decides, and the program is compiled for others", g.Name(id), c.Target).
 				Want("a config for "+want, c.Target).WithHint("tapc opt --passes='tile{for=%s}' FILE -o FILE decides one, to be changed in turn", want)
@@ -34,7 +34,7 @@ func Lost(g *ir.Graph, id ir.NodeID, a *nest.Analysis, targets []isa.Target) err
 // used says whether a kernel is carried out by one of its configs on some target.
 func used(k *schedule.Kernel, targets []isa.Target) bool {
 	return slices.ContainsFunc(k.Configs, func(c schedule.Config) bool {
-		return c.Target == Any || slices.ContainsFunc(targets, func(t isa.Target) bool { return t.Target.Name() == c.Target })
+		return slices.ContainsFunc(targets, func(t isa.Target) bool { return t.Target.Name() == c.Target })
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package trees writes tile trees (backends/tree) as C: those that the package codegen makes, of kernels whose config is for a CPU of any kind, that are loops or
-// have scans, and those of rows of vectors. It must not import backends/cpu. Read next: trees.go, vectors.go, backends/codegen.
+// Package trees writes tile trees (backends/tree) as C: those that the package codegen makes, of kernels that are loops or have scans,
+// those of rows of vectors, and those of products, whose leaves are templates. It must not import backends/cpu. Read next: trees.go, vectors.go, backends/codegen.
 package trees
 
 import (
@@ -11,7 +11,6 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
@@ -22,44 +21,21 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// Any is the target of configs of kernels that run on a CPU of any kind. Vectors are those of the config's micro-kernel, whatever processor a
-// program is compiled for: compilers make several instructions of one that the processor does not have.
-const Any = "cpu"
-
 // limits are what a thread may have for itself.
 var limits = tree.Limits{Private: 64 << 20}
 
-// Of makes the tree of a kernel and its config, a loop of threads, and holds it to what a thread may have. The error says what does not fit.
-func Of(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
-	if !point.VectorKernel(a.Kernel, a.Buffers, -1) {
-		return nil, fmt.Errorf("it has values of a type that there are no vectors of, or may read outside of an operand")
-	}
-	f, err := codegen.Build(name, a, c, tree.Thread)
-	if err != nil {
-		return nil, err
-	}
-	if loop, ok := f.Body[0].(*tree.For); !ok || len(f.Body) != 1 || loop.Bind != tree.Thread {
-		return nil, fmt.Errorf("a tree of the CPU is one loop of threads")
-	}
-	return f, tree.Verify(f, limits)
-}
-
 // Loops makes the tree of a kernel whose loops are cut as their levels say, which the C compiler vectorises.
 func Loops(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*tree.Func, error) {
-	f, err := codegen.Build(k.Name, &nest.Analysis{Kernel: k, Buffers: buffers}, nil, tree.Thread)
-	if err != nil {
-		return nil, err
-	}
-	return f, tree.Verify(f, limits)
+	return Verified(codegen.Loops(k.Name, &nest.Analysis{Kernel: k, Buffers: buffers}, tree.Thread))
 }
 
 // Scan makes the tree of a kernel that has scans.
 func Scan(a *nest.Analysis) (*tree.Func, error) {
-	f, err := codegen.Build(a.Kernel.Name, a, &schedule.Config{Stages: []schedule.Stage{{Algorithm: schedule.Scan}}}, tree.Thread)
+	f, err := codegen.Scan(a.Kernel.Name, a)
 	if err != nil {
 		return nil, err
 	}
-	return f, tree.Verify(f, limits)
+	return Verified(f)
 }
 
 // Verified verifies a tree that another package made.
@@ -121,7 +97,7 @@ type vectorLoop struct {
 
 // Write writes a kernel by its tree.
 func Write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) string {
-	return write(e, kernel, f, k, func(*tree.For) float64 { return e.Nanoseconds(k, rateOf(e, f)) })
+	return write(e, kernel, f, k, func(*tree.For) float64 { return e.Nanoseconds(k, unit.SerialRate) })
 }
 
 // WriteScan writes a kernel that has scans. What is stored at indices takes as long as what is done for each; else, it is all that is read and written, and
@@ -421,22 +397,6 @@ func (p *printer) element(m *tree.Memory) string {
 	}
 }
 
-// rateOf is how many operations a tree does in a nanosecond.
-func rateOf(e *unit.Unit, f *tree.Func) float64 {
-	rate := float64(unit.SerialRate)
-	tree.Walk(f.Body, func(s tree.Stmt) {
-		switch s := s.(type) {
-		case *tree.For:
-			if s.Bind == tree.Vector {
-				rate = max(rate, unit.VectorRate*float64(e.Target.Lanes(4)))
-			}
-		case *tree.Dot:
-			rate = max(rate, unit.TileRate*float64(e.Target.Lanes(4)))
-		}
-	})
-	return rate
-}
-
 // survey finds the memories that statements read, and the operands that they use.
 func (p *printer) survey(body []tree.Stmt) []int {
 	p.read = map[*tree.Memory]bool{}
@@ -451,10 +411,7 @@ func (p *printer) survey(body []tree.Stmt) []int {
 			p.read[a.Memory] = true
 			note(a)
 		}
-		switch s := s.(type) {
-		case *tree.Copy:
-			note(s.Dst)
-		case *tree.Map:
+		if s, ok := s.(*tree.Map); ok {
 			note(s.Dst)
 		}
 	})
@@ -498,8 +455,6 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.Sort(s)
 	case *tree.Map:
 		p.compute(s)
-	case *tree.Dot:
-		p.dot(s)
 	case *tree.Leaf:
 		p.leaf(s)
 	case *tree.Hold:
@@ -509,8 +464,6 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.choose(s)
 	case *tree.Combine:
 		p.combine(s)
-	case *tree.Copy:
-		p.Line("%s = %s;", p.lvalue(s.Dst), p.lvalue(s.Src))
 	case *tree.Prefetch:
 		near := map[bool]string{true: "1, 3", false: "0, 2"}[s.Write]
 		p.Line("TAPC_FETCH(%s, %s, %s);", s.Memory.Symbol(), s.At, near)
@@ -659,37 +612,6 @@ func (p *printer) stride(a tree.Access) int64 {
 	}
 	n, _ := a.Address().Multiple(p.vector.along.Var)
 	return n
-}
-
-// dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand
-// for each. No variable of a tree has such names.
-func (p *printer) dot(s *tree.Dot) {
-	lanes := s.Acc.Lanes
-	vectors := s.Cols() / lanes
-	row, _ := micro.Of(s.Acc.Type)
-	t := p.e.V.Type(s.Acc.Type, int(lanes))
-	p.Open("{")
-	for i := range s.Rows() * vectors {
-		p.Line("%s s_%d = %s[%d];", t, i, s.Acc.Name, i)
-	}
-	k := s.K.Name
-	p.Open("for (int64_t %s = %s; %s < %s; %s++) {", k, s.From, k, s.To, k)
-	for v := range vectors {
-		b := tree.Access{Memory: s.B.Memory, At: with(s.B.At, s.C, tree.Const(v*lanes))}
-		p.Line("const %s b_%d = *(const %su *)(%s + %s);", t, v, t, b.Memory.Symbol(), b.Address())
-	}
-	for r := range s.Rows() {
-		a := tree.Access{Memory: s.A.Memory, At: with(s.A.At, s.R, tree.Const(r))}
-		p.Line("const %s a_%d = %s;", p.e.W.Type(s.Acc.Type), r, p.lvalue(a))
-		for v := range vectors {
-			p.Line("%s", row.Step(p.e.V, int(lanes), fmt.Sprintf("s_%d", r*vectors+v), fmt.Sprintf("a_%d", r), fmt.Sprintf("b_%d", v)))
-		}
-	}
-	p.Close()
-	for i := range s.Rows() * vectors {
-		p.Line("%s[%d] = s_%d;", s.Acc.Name, i, i)
-	}
-	p.Close()
 }
 
 // with puts an index in the place of a variable in all coordinates.
