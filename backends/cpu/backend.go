@@ -99,9 +99,10 @@ func memoryOf(ctx context.Context, j *backends.Job, threads int64) ([]backends.M
 		return nil, err
 	}
 	terms := src.program.memoryTerms()
-	if more := threads - 1; more > 0 {
+	if more, groups := threads-1, max(1, min(threads, src.program.groups().Devices)); more > 0 {
 		terms = append(terms, backends.MemoryTerm{What: "code of the C library for threads", Bytes: cabi.ThreadsBytes},
-			backends.MemoryTerm{What: fmt.Sprintf("stacks and workspaces of %d threads more", more), Bytes: more * src.program.threadBytes()})
+			backends.MemoryTerm{What: fmt.Sprintf("stacks of %d threads more", more), Bytes: more * src.program.threadBytes()},
+			backends.MemoryTerm{What: "workspaces of these", Bytes: src.program.Process.Workspaces.More(threads, groups) + (groups-1)*src.program.groups().Bytes})
 	}
 	return terms, nil
 }

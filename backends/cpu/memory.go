@@ -25,8 +25,8 @@ const (
 	hugeBytes      = 2 << 20   // a page of the arena, up to the last whole one of these
 )
 
-// threadBytes is what a thread besides the first has in memory at most.
-func (p *program) threadBytes() int64 { return stackBytes + p.Process.Stack + inMemory(p.Thread) }
+// threadBytes is what a thread besides the first has in memory at most, but for workspaces.
+func (p *program) threadBytes() int64 { return stackBytes + p.Process.Stack + 64 }
 
 // groups is what is said of groups of threads.
 func (p *program) groups() cabi.Groups {

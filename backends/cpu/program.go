@@ -95,8 +95,8 @@ func fields(p *program, m cabi.Memory, names names) string {
 			out += fmt.Sprintf("  .%s = %s,\n", t.field, t.name)
 		}
 	}
-	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .threads_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n", m.Arena, m.ArenaThread, m.Peak,
-		m.Thread, cabi.ThreadsBytes, m.Constants, names.run) + m.Groups.Fields() + p.devices.Fields(names.prefix)
+	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n%s  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .threads_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n", m.Arena, m.Thread.Arena, m.Thread.Workspaces.Fields(), m.Peak,
+		m.Thread.Bytes, cabi.ThreadsBytes, m.Constants, names.run) + m.Groups.Fields() + p.devices.Fields(names.prefix)
 }
 
 func (p *program) table(out *strings.Builder, name string, list []tensorops.Named, files map[int]tensorops.Resource) {
@@ -174,7 +174,7 @@ func (p *program) madeBy() *cabi.Made { return p.made }
 func (p *program) description() *cabi.Description {
 	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Origin: cabi.Origin{Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(), Made: p.made},
 		Inputs: p.describeAll(p.Inputs, p.Sources), Outputs: p.describeAll(p.Outputs, p.Sinks), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes,
-			Peak: p.peakBytes(), ArenaThread: p.Thread, Thread: p.threadBytes(), Groups: p.groups()}, Allow: schedule.Allowed(p.g).Words()}
+			Peak: p.peakBytes(), Thread: cabi.Thread{Arena: p.Thread, Bytes: p.threadBytes(), Workspaces: p.Process.Workspaces}, Groups: p.groups()}, Allow: schedule.Allowed(p.g).Words()}
 	for i, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			x := cabi.Kernel{Name: k.Name, Device: p.devices.On(i), Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()}

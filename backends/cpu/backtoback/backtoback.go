@@ -42,7 +42,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, d *Decided) *Kernel {
 	for _, o := range k.Operands {
 		e.Slot(o.Buffer)
 	}
-	e.Private(0)
+	e.Private(0, 0)
 	if slices.ContainsFunc(d.blocks[:], func(b *blocking.Blocking) bool { return b.Pack.Right == tile.UpFront }) {
 		e.Scratch(0)
 	}

@@ -6,9 +6,12 @@
 package cabi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/devices"
@@ -82,8 +85,50 @@ type Kernel struct {
 // Memory is what a program has in memory, in bytes: its arena and constants, all of it at most with one thread, and what each further
 // thread takes: in the arena, and altogether. Of a program for several devices also what groups of threads take.
 type Memory struct {
-	Arena, Constants, Peak, ArenaThread, Thread int64
-	Groups                                      Groups
+	Arena, Constants, Peak int64
+	Thread                 Thread
+	Groups                 Groups
+}
+
+// Thread is what a further thread takes: in the arena at most, and altogether but for that; and what kernels have there.
+type Thread struct {
+	Arena, Bytes int64
+	Workspaces   Workspaces
+}
+
+// Workspace is what a kernel has in the arena for each of the threads that have some of its tasks.
+type Workspace struct {
+	Tasks int64 `json:"tasks"`
+	Bytes int64 `json:"bytes"`
+}
+
+// AnyTasks is more tasks than there are threads.
+const AnyTasks = math.MaxInt32
+
+// Workspaces are those of the kernels of a program, which have them one after the other: each has more tasks than the one before, and fewer bytes.
+type Workspaces []Workspace
+
+// With adds one.
+func (s Workspaces) With(x Workspace) Workspaces {
+	covers := func(a, b Workspace) bool { return a.Tasks >= b.Tasks && a.Bytes >= b.Bytes }
+	if x.Bytes == 0 || slices.ContainsFunc(s, func(y Workspace) bool { return covers(y, x) }) {
+		return s
+	}
+	s = append(slices.DeleteFunc(slices.Clone(s), func(y Workspace) bool { return covers(x, y) }), x)
+	slices.SortFunc(s, func(a, b Workspace) int { return cmp.Compare(a.Tasks, b.Tasks) })
+	return s
+}
+
+// More is what they take on so many threads, in so many groups of their own, more than on one.
+func (s Workspaces) More(threads, groups int64) (bytes int64) {
+	of := func(threads int64) (most int64) {
+		for _, x := range s {
+			most = max(most, min(threads, x.Tasks)*x.Bytes)
+		}
+		return most
+	}
+	more := threads % groups // groups that have a thread more
+	return (groups-more)*of(threads/groups) + more*of(threads/groups+1) - of(1)
 }
 
 // ThreadsBytes is what threads have in memory once, however many they are: code of the C library that one thread alone does not run.
@@ -99,9 +144,24 @@ type Groups struct {
 
 // Max is enough for programs with either memory; what else is said is that of m.
 func (m Memory) Max(n Memory) Memory {
-	groups := m.Groups
+	groups, thread := m.Groups, Thread{max(m.Thread.Arena, n.Thread.Arena), max(m.Thread.Bytes, n.Thread.Bytes), m.Thread.Workspaces}
+	for _, x := range n.Thread.Workspaces {
+		thread.Workspaces = thread.Workspaces.With(x)
+	}
 	groups.Devices, groups.Bytes = max(m.Groups.Devices, n.Groups.Devices), max(m.Groups.Bytes, n.Groups.Bytes)
-	return Memory{max(m.Arena, n.Arena), m.Constants, max(m.Peak, n.Peak), max(m.ArenaThread, n.ArenaThread), max(m.Thread, n.Thread), groups}
+	return Memory{max(m.Arena, n.Arena), m.Constants, max(m.Peak, n.Peak), thread, groups}
+}
+
+// Fields gives those of a tapc_program that say what they are, in C.
+func (s Workspaces) Fields() string {
+	if len(s) == 0 {
+		return ""
+	}
+	var list []string
+	for _, x := range s {
+		list = append(list, fmt.Sprintf("{%d, %d}", x.Tasks, x.Bytes))
+	}
+	return fmt.Sprintf("  .n_workspaces = %d,\n  .workspaces = (const tapc_workspace[]){%s},\n", len(s), strings.Join(list, ", "))
 }
 
 // Fields gives the fields of a tapc_program that say what groups of threads there are, in C: nothing for one device.
@@ -179,7 +239,7 @@ func (d *Description) JSON() (string, error) {
 	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Origin.Source),
 		field("graph", d.Origin.Graph), made(), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
-		field("thread_bytes", d.Thread), field("threads_bytes", ThreadsBytes), field("copied_bytes", d.copied()), sizes(), parts(),
+		field("thread_bytes", d.Thread.Bytes), field("threads_bytes", ThreadsBytes), field("workspaces", append(Workspaces{}, d.Thread.Workspaces...)), field("copied_bytes", d.copied()), sizes(), parts(),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
 		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))

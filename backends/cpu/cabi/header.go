@@ -63,7 +63,7 @@ func (d *Description) Header() string {
 	fmt.Fprintf(&b, `// Makes an instance with a number of threads (0: one for each core that the process may use) and scratch memory (%d bytes, and
 // %d for each further thread). All functions may be called from any thread; runs of one instance wait for each other, runs of
 // different instances do not. On failure it gives NULL and one line of text in error, which is cut to error_bytes; error may be NULL.
-`, d.Arena, d.ArenaThread)
+`, d.Arena, d.Thread.Arena)
 	b.WriteString(strings.ReplaceAll(strings.ReplaceAll(`tapc_instance *NAME_create(int threads, char *error, size_t error_bytes);
 
 // Runs once. inputs and outputs hold the addresses of the buffers in the order above. It gives 0, or another number with one

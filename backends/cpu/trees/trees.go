@@ -235,7 +235,7 @@ func (p *printer) region(name string, loop *tree.For) {
 	}
 	if own := bytesOf(loop.Body, tree.Private); own > 0 {
 		p.private = 0
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own), point.Number(own))
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own, tasksOf(loop)), point.Number(own))
 	}
 	p.pointers()
 	for _, s := range loop.Body {
@@ -269,6 +269,12 @@ func (p *printer) region(name string, loop *tree.For) {
 		p.stream = false
 	}
 	p.Close()
+}
+
+// tasksOf is how many a loop has, 0 if that is known when the program runs.
+func tasksOf(loop *tree.For) int64 {
+	n, _ := loop.To.Number()
+	return n
 }
 
 // ownTable makes a table of its own for a thread whose templates find memories of its own as operands: behind those of all threads.

@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
@@ -33,11 +34,12 @@ type Memory struct {
 	Process Process
 }
 
-// Process is what kernels need of the process that carries them out: bytes of its stack for the largest array that one has there, bytes of their instructions at most, of one target, and
-// whether they call functions of the C library.
+// Process is what kernels need of the process that carries them out: bytes of its stack for the largest array that one has there, bytes of their instructions at most, of one target,
+// whether they call functions of the C library, and what they have for each thread.
 type Process struct {
 	Stack, Code int64
 	Library     bool
+	Workspaces  cabi.Workspaces
 }
 
 // Room makes sure of the workspaces of a kernel. Kernels have them one after the other.
@@ -230,10 +232,11 @@ func (u *Unit) Scratch(bytes int64) int {
 	return u.use(u.Table.scratchSlot)
 }
 
-// Private is Scratch for the workspace of each thread: the address is that of the first, and those of others follow it.
-func (u *Unit) Private(bytes int64) int {
-	u.asks(func(func(ir.NodeID) ir.NodeID) { u.Private(bytes) })
+// Private is Scratch for the workspace of each thread that has one of so many tasks, 0 if that is not known: the address is that of the first, and those of others follow it.
+func (u *Unit) Private(bytes, tasks int64) int {
+	u.asks(func(func(ir.NodeID) ir.NodeID) { u.Private(bytes, tasks) })
 	u.within(schedule.PrivateScope, bytes)
+	u.Process.Workspaces = u.Process.Workspaces.With(cabi.Workspace{Tasks: cmp.Or(tasks, cabi.AnyTasks), Bytes: schedule.BytesOf(u.Table.stated, schedule.PrivateScope)})
 	if u.Table.ThreadSlot == 0 {
 		u.Table.ThreadSlot = len(u.Table.Places)
 		u.Table.Places = append(u.Table.Places, "")

@@ -48,6 +48,7 @@ type Program struct {
 	Peak       int64           `json:"peak_bytes"`
 	Thread     int64           `json:"thread_bytes"`
 	Threads    int64           `json:"threads_bytes"`
+	Workspaces cabi.Workspaces `json:"workspaces"`
 	Interfaces                 // inputs, outputs and kernels
 }
 

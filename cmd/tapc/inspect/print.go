@@ -39,7 +39,7 @@ func (p *Program) write(w io.Writer) {
 		allow = strings.Join(p.Allow, ", ")
 	}
 	fmt.Fprintf(w, "  permissions\t%s\n", plain(allow))
-	fmt.Fprintf(w, "  memory\tat most %d bytes with one thread, %d more with several and %d for each further one; constants %d, scratch %d\n", p.Peak, p.Threads, p.Thread, p.Constants, p.Arena)
+	fmt.Fprintf(w, "  memory\tat most %d bytes with one thread, %d more with several and %d for each further one%s; constants %d, scratch %d\n", p.Peak, p.Threads, p.Thread, p.workspaces(), p.Constants, p.Arena)
 	tensors(w, "inputs", p.Inputs)
 	tensors(w, "outputs", p.Outputs)
 	p.kernels(w)
@@ -87,4 +87,14 @@ func (p *Program) kernels(w io.Writer) {
 			fmt.Fprintf(w, "  config\t%s: %s\n", plain(k.Name), plain(c))
 		}
 	}
+}
+
+// workspaces says what threads besides the first have for kernels.
+func (p *Program) workspaces() (text string) {
+	for _, x := range p.Workspaces {
+		if text += fmt.Sprintf(", with %d of a kernel", x.Bytes); x.Tasks < cabi.AnyTasks {
+			text += fmt.Sprintf(" for up to %d of them", x.Tasks-1)
+		}
+	}
+	return text
 }

@@ -70,7 +70,8 @@ void tapc_print_help(FILE *to, const tapc_program *program, const char *self) {
   print_dims(to, program);
   fputs(flag_text, to);
   if (program->peak_bytes)
-    fprintf(to, "Memory: at most %.1f MiB with one thread, %.1f MiB more with several and %.2f MiB for each further one; the program checks that at the start.\n",
-      (double)program->peak_bytes / (1 << 20), (double)program->threads_bytes / (1 << 20), (double)program->thread_bytes / (1 << 20));
+    fprintf(to, "Memory: at most %.1f MiB with one thread, %.1f MiB more with several and %.2f MiB for each further one%s; the program checks that at the start.\n",
+      (double)program->peak_bytes / (1 << 20), (double)program->threads_bytes / (1 << 20), (double)program->thread_bytes / (1 << 20),
+      program->n_workspaces ? ", and workspaces (--describe)" : "");
   print_example(to, program, self);
 }

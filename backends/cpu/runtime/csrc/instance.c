@@ -47,6 +47,25 @@ static tapc_instance *give_up(tapc_instance *instance) {
 
 uint64_t tapc_group_bytes(const tapc_program *program, int threads) { return (uint64_t)(tapc_group_count(program->n_devices, threads) - 1) * program->group_bytes; }
 
+uint64_t tapc_workspace_bytes(const tapc_program *program, int threads) {
+  uint64_t all = 0;
+  for (int g = 0, groups = tapc_group_count(program->n_devices, threads); g < groups; g++) {
+    uint64_t most = 0;
+    for (int i = 0, own = threads / groups + (g < threads % groups); i < program->n_workspaces; i++) {
+      const tapc_workspace *s = &program->workspaces[i];
+      uint64_t bytes = (uint64_t)(own < s->tasks ? own : s->tasks) * s->bytes;
+      if (bytes > most) most = bytes;
+    }
+    all += most;
+  }
+  return all > program->share_bytes ? all - program->share_bytes : 0;
+}
+
+uint64_t tapc_arena_bytes(const tapc_program *program, int threads) {
+  uint64_t workspaces = program->n_devices > 1 ? (uint64_t)(threads - 1) * program->share_bytes : tapc_workspace_bytes(program, threads);
+  return program->arena_bytes + tapc_group_bytes(program, threads) + workspaces;
+}
+
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault) {
   tapc_instance *instance = calloc(1, sizeof *instance);
   if (!instance) {
@@ -61,9 +80,8 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
     return give_up(instance);
   }
   uint64_t others = (uint64_t)threads - 1, groups = tapc_group_bytes(program, threads);
-  uint64_t arena = program->arena_bytes + groups + others * program->share_bytes;
-  if (!own && tapc_memory_check(program->arena_bytes + groups + program->constants_bytes + others * program->thread_bytes, arena + others * TAPC_STACK, fault))
-    return give_up(instance);
+  uint64_t arena = tapc_arena_bytes(program, threads), need = program->arena_bytes + groups + tapc_workspace_bytes(program, threads);
+  if (!own && tapc_memory_check(need + program->constants_bytes + others * program->thread_bytes, arena + others * TAPC_STACK, fault)) return give_up(instance);
   if (program->weights && tapc_weights_map(program->weights, fault)) return give_up(instance);
   uint64_t first = program->n_devices > 1 ? program->arena_bytes + groups : arena; // that of devices has gaps, which no share of a thread may fill
   if (arena && !(instance->arena = tapc_alloc_first(arena, first))) {

@@ -260,6 +260,10 @@ int tapc_weights_map(const tapc_weights *w, tapc_fault *fault);
 
 // What groups of threads besides the first take in the arena, of so many threads.
 uint64_t tapc_group_bytes(const tapc_program *program, int threads);
+
+// The workspaces of threads besides the first, and the arena with these.
+uint64_t tapc_workspace_bytes(const tapc_program *program, int threads);
+uint64_t tapc_arena_bytes(const tapc_program *program, int threads);
 // own: the process is the program's own, so it has checked its memory.
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault);
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault);

@@ -295,10 +295,11 @@ static int check_memory(session *s) {
   const tapc_program *p = s->program;
   if (!p->peak_bytes) return 0;
   int threads = s->options.threads ? s->options.threads : tapc_default_threads();
-  uint64_t others = (uint64_t)threads - 1, bytes = p->peak_bytes + tapc_group_bytes(p, threads) + (uint64_t)s->options.bench * sizeof(double);
+  uint64_t others = (uint64_t)threads - 1, groups = tapc_group_bytes(p, threads), workspaces = tapc_workspace_bytes(p, threads);
+  uint64_t bytes = p->peak_bytes + groups + workspaces + (uint64_t)s->options.bench * sizeof(double), gaps = tapc_arena_bytes(p, threads) - p->arena_bytes - groups - workspaces;
   if (s->options.profile) bytes += (uint64_t)p->n_steps * (sizeof(double) + sizeof(int)) + (uint64_t)p->n_devices * sizeof(double);
   if (others) bytes += p->threads_bytes;
-  return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * (TAPC_STACK + p->share_bytes), &s->fault);
+  return tapc_memory_check(bytes + others * p->thread_bytes, bytes + gaps - p->constants_bytes + others * TAPC_STACK, &s->fault);
 }
 
 // Goes on with the version for the sizes of the inputs that are read from files, and of --dim; the greatest where these leave several.

@@ -16,7 +16,8 @@
 //
 // Nothing here allocates or, while workers spin, enters the kernel.
 //
-// With TAPC_POOL=eager in the environment, for tests, every region is cut as finely as can be and waits a moment for all workers.
+// With TAPC_POOL=eager in the environment, for tests, every region is cut as finely as can be and waits a moment for all workers; with TAPC_POOL=even no thread takes
+// pieces of another's range besides, so that each thread that can have a part of a region has one.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -74,7 +75,7 @@ struct tapc_pool {
   region region;
   _Alignas(LINE) atomic_uint done; // grains
   atomic_int caller_sleeps;
-  int threads, started, spin, eager;
+  int threads, started, spin, eager, even;
   pid_t process;
   worker *workers;       // the first is the caller
   tapc_devices *devices; // that it is a part of; NULL for a pool by itself
@@ -122,8 +123,9 @@ static int take(worker *from, int front, int least, int most, piece *out) {
 // Grain g of some begins at this index.
 static int64_t index_of(int64_t n, int g, int grains) { return n / grains * g + n % grains * g / grains; }
 
-static void run_piece(region *r, piece x, int self) {
+static void run_piece(region *r, piece x, int self, int threads) {
   int64_t n = atomic_load_explicit(&r->n, memory_order_relaxed);
+  if (n <= threads) self = x.begin; // no other piece begins there: as many workers have memory of their own as there are tasks
   int grains = atomic_load_explicit(&r->grains, memory_order_relaxed);
   tapc_task task = atomic_load_explicit(&r->task, memory_order_relaxed);
   here = (struct here){1, self};
@@ -136,12 +138,12 @@ static void take_part(worker *self) {
   tapc_pool *p = self->pool;
   unsigned done = 0;
   int least = atomic_load_explicit(&p->region.least, memory_order_relaxed), most = atomic_load_explicit(&p->region.most, memory_order_relaxed);
-  for (int i = 0; i < p->threads; i++) {
+  for (int i = 0; i < (p->even ? 1 : p->threads); i++) {
     worker *from = &p->workers[(self->index + i) % p->threads];
     for (piece x; take(from, !i, least, most, &x); done += (unsigned)(x.end - x.begin)) {
       atomic_store_explicit(&self->holds, 1, memory_order_relaxed);
       TAPC_POOL_PAUSE(2);
-      run_piece(&p->region, x, self->index);
+      run_piece(&p->region, x, self->index, p->threads);
     }
   }
   if (!done) return;
@@ -339,7 +341,8 @@ tapc_pool *tapc_pool_new(int threads, tapc_fault *fault) {
   p->spin = threads <= tapc_processors();
   p->process = getpid();
   const char *wish = getenv("TAPC_POOL");
-  p->eager = wish && !strcmp(wish, "eager");
+  p->even = wish && !strcmp(wish, "even");
+  p->eager = p->even || (wish && !strcmp(wish, "eager"));
   for (int i = 0; i < threads; i++) {
     p->workers[i].pool = p;
     p->workers[i].index = i;

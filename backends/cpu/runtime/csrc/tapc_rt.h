@@ -77,7 +77,8 @@ typedef struct tapc_tensor {
 
 typedef struct tapc_pool tapc_pool;
 
-// A piece of a parallel region: the indices begin..end-1, on worker number `worker` (0 <= worker < tapc_threads).
+// A piece of a parallel region: the indices begin..end-1, on worker number `worker` (0 <= worker < tapc_threads; of no more indices than there are
+// threads, less than that, too).
 typedef void (*tapc_task)(void *ctx, int64_t begin, int64_t end, int worker);
 
 // Runs task over 0..n-1 and returns when all of it is done. Workers take pieces of the indices as they come, the caller among them as
@@ -162,6 +163,12 @@ typedef struct tapc_owner {
   int device, copies;
 } tapc_owner;
 
+// What a kernel has in the scratch memory for each of the threads that have some of its tasks.
+typedef struct tapc_workspace {
+  int tasks;
+  size_t bytes;
+} tapc_workspace;
+
 typedef struct tapc_program {
   const char *name;
   const char *describe; // complete JSON text, what --describe prints
@@ -172,12 +179,14 @@ typedef struct tapc_program {
   const char *const *steps; // what each step of a run does
   // Scratch memory that run needs with one thread, and for each further one: 64-byte aligned, contents undefined; NULL when 0.
   size_t arena_bytes, share_bytes;
+  int n_workspaces;
+  const tapc_workspace *workspaces; // of its kernels; the greatest is share_bytes
   // How many devices there are, 0 for one; the devices, who carries out each step, and the scratch memory that each group of threads needs beside the first.
   int n_devices;
   const tapc_device *devices;
   const tapc_owner *owners;
   size_t group_bytes;
-  // What a process that runs the program has in memory at most: with one thread, for each further one, and once if there are any; and what of the
+  // What a process that runs the program has in memory at most: with one thread, for each further one but for shares, and once if there are any; and what of the
   // first is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
   size_t peak_bytes, thread_bytes, threads_bytes, constants_bytes;
   const tapc_weights *weights; // NULL if constants are inside
