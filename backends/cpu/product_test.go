@@ -58,9 +58,9 @@ func TestComputedFactors(t *testing.T) {
 		zero                    bool
 		has, hasNot             string
 	}{
-		{"panels of a piece", 1, 30, 70, 3, 8, 4, false, "unroll 2", "- f * "},
-		{"zero points, two bits", 1, 24, 37, 2, 5, 2, true, "unroll 4", "- f * "},
-		{"bytes, block by block", 1, 30, 700, 25, 33, 8, true, "- f * ", "unroll 2"},
+		{"panels of a piece", 1, 30, 70, 3, 8, 4, false, "< 2; u", "- f * "},
+		{"zero points, two bits", 1, 24, 37, 2, 5, 2, true, "< 4; u", "- f * "},
+		{"bytes, block by block", 1, 30, 700, 25, 33, 8, true, "- f * ", "< 2; u"},
 		{"batch", 3, 24, 50, 2, 8, 4, true, "_panel(", "- f * "},
 		{"shared by pieces of rows", 1, 700, 20, 10, 16, 4, false, "_pack(", "- f * "},
 		{"few rows", 1, 23, 70, 3, 8, 4, false, "", "_panel("},

@@ -187,13 +187,6 @@ func (e *env) of(x *Index) (Interval, bool) {
 	return found, true
 }
 
-// closely is of, with the ends of loops and the lesser of two.
-func (e *env) closely(x *Index) (Interval, bool) {
-	e.deep = deepest
-	defer func() { e.deep = 0 }()
-	return e.of(x)
-}
-
 // bounded leaves those values of a linear form plus some others that the ends of its variables' loops allow, and what the lesser of two in it is less than.
 func (e *env) bounded(l linear, own, found Interval) Interval {
 	if e.deep == 0 {

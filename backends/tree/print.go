@@ -10,19 +10,36 @@ import (
 // String writes the tree for readers, a statement a line.
 func (f *Func) String() string {
 	p := &printer{}
+	f.print(p)
+	return p.b.String()
+}
+
+func (f *Func) print(p *printer) {
 	p.line("func %s {", f.Name)
 	p.depth++
 	for _, m := range f.Operands {
-		mode := "reads"
-		if m.Written {
-			mode = "writes"
-		}
-		p.line("%s %s", mode, p.memory(m))
+		p.line("%s %s", map[bool]string{false: "reads", true: "writes"}[m.Written], p.memory(m))
+	}
+	for _, x := range f.Params {
+		x.print(p)
+	}
+	for _, x := range f.Functions {
+		x.print(p)
 	}
 	p.list(f.Body)
+	if f.Result != nil {
+		p.line("result %s", f.Result)
+	}
 	p.depth--
 	p.line("}")
-	return p.b.String()
+}
+
+func (s Param) print(p *printer) {
+	if s.Memory != nil {
+		p.line("given %s%s", map[bool]string{true: "the value of "}[s.Value], p.memory(s.Memory))
+	} else {
+		p.line("given %s in %s .. %s", s.Var.Name, s.From, s.To)
+	}
 }
 
 type printer struct {
@@ -85,19 +102,17 @@ func (a Access) String() string {
 }
 
 func (s *For) print(p *printer) {
-	step := ""
-	if s.Step != 1 {
-		step = fmt.Sprintf(" step %d", s.Step)
-	}
-	lanes := ""
+	lanes, more := "", ""
 	if s.Bind == Vector {
 		lanes = fmt.Sprintf(" of %d", s.Lanes)
 	}
-	together := ""
-	if s.Together {
-		together = " together"
+	if s.Step != 1 {
+		more = fmt.Sprintf(" step %d", s.Step)
 	}
-	p.block(s.Body, "%s%s %s in %s .. %s%s%s", s.Bind, lanes, s.Var.Name, s.From, s.To, step, together)
+	if s.Together {
+		more += " together"
+	}
+	p.block(s.Body, "%s%s %s in %s .. %s%s", s.Bind, lanes, s.Var.Name, s.From, s.To, more)
 }
 
 func (s *Let) print(p *printer) { p.line("let %s = %s", s.Var.Name, s.Value) }
@@ -145,11 +160,7 @@ func (s *Map) print(p *printer) {
 	if s.Monoid != NoMonoid {
 		sign = scalar.MonoidName(s.Monoid) + "="
 	}
-	past := ""
-	if s.Stream {
-		past = ", past the caches"
-	}
-	p.line("%s %s %s%s", s.Dst, sign, s.Computed, past)
+	p.line("%s %s %s%s", s.Dst, sign, s.Computed, map[bool]string{true: ", past the caches"}[s.Stream])
 }
 
 func (s *Sort) print(p *printer) {
@@ -220,11 +231,7 @@ func (s *Combine) print(p *printer) {
 }
 
 func (s *Copy) print(p *printer) {
-	word := "copy"
-	if s.Async {
-		word = "copy async"
-	}
-	p.line("%s %s <- %s, %d", word, s.Dst, s.Src, s.Count)
+	p.line("copy%s %s <- %s, %d", map[bool]string{true: " async"}[s.Async], s.Dst, s.Src, s.Count)
 }
 
 func (s *Prefetch) print(p *printer) {

@@ -198,7 +198,7 @@ type At struct {
 	Body     []Stmt
 }
 
-// Branch runs Then where a computed truth value is true, else Else.
+// Branch runs Then where a computed truth value is true, else Else: if it differs in the lanes of a vector, where it is true of one that is there, which is seldom.
 type Branch struct {
 	Computed
 	Then, Else []Stmt
@@ -360,11 +360,25 @@ type Wait struct{ Pending int64 }
 // Barrier waits until all lanes of a block are here, and makes what they have written visible to each other.
 type Barrier struct{}
 
-// Func is what carries out one kernel: regions of threads or blocks, one after the other.
+// Func is what carries out one kernel: regions of threads or blocks, one after the other. Or it is a function that leaves of such a tree call, as an epilogue on
+// a vector of sums, with what these give it; what a function of its own gives back is the Result.
 type Func struct {
-	Name     string
-	Operands []*Memory
-	Body     []Stmt
+	Name      string
+	Operands  []*Memory
+	Params    []Param
+	Functions []*Func // that leaves call
+	Body      []Stmt
+	Result    *Access // a vector, or nil
+	Seldom    bool    // it is seldom called, and no part of what calls it
+}
+
+// Param is what a function is given: a number from From on, before To, in steps of Step if that is not 0, or a memory: where that is, or its value.
+type Param struct {
+	Var      *Var
+	From, To *Index
+	Step     int64
+	Memory   *Memory
+	Value    bool
 }
 
 // Trips is how often a loop runs, at most: as far as that can be told from its ends alone.

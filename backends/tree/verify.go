@@ -21,10 +21,26 @@ type Limits struct {
 // other lanes wrote only behind one, and asynchronous copies are waited for. That operands are read inside their buffers
 // follows, because the schedule's constraints prove it for all values of a kernel's loops. The error names the statement.
 func Verify(f *Func, limits Limits) error {
+	for _, x := range f.Functions {
+		if err := Verify(x, limits); err != nil {
+			return fmt.Errorf("tree %s: %w", f.Name, err)
+		}
+	}
 	e := newEnv()
 	v := &verifier{env: e, lanes: newLanes(e), limits: limits, declared: map[*Memory]*written{}, names: map[string]Stmt{}}
 	for _, m := range f.Operands {
 		v.declared[m] = &written{}
+	}
+	for _, p := range f.Params { // what a function does is a part of a task
+		v.task, v.deep = &For{}, deepest
+		if p.Memory != nil {
+			v.name(p, p.Memory.Name)
+			v.declared[p.Memory] = &written{}
+			continue
+		}
+		v.index(p, p.From)
+		v.index(p, p.To)
+		v.define(p, p.Var, v.counted(p.From, p.To, max(1, p.Step)), false)
 	}
 	v.list(f.Body)
 	if v.err != nil {
@@ -49,7 +65,7 @@ type place struct {
 	apart               bool  // lanes may be at different statements
 	task                *For  // the loop of threads
 	once                *Once // what not all tasks do
-	bytes               map[Scope]int64
+	bytes               [Registers + 1]int64
 }
 
 func (v *verifier) fail(s Stmt, format string, args ...any) {
@@ -85,11 +101,7 @@ func (v *verifier) stmt(s Stmt) {
 	case *For:
 		v.loop(s)
 	case *Let:
-		i, ok := v.closely(s.Value)
-		if !ok {
-			v.fail(s, "uses a variable that is not bound here")
-		}
-		v.define(s, s.Var, fact{values: i, base: s.Value, named: true}, v.lanes.differs(s.Value))
+		v.define(s, s.Var, fact{values: v.closely(s, s.Value), base: s.Value, named: true}, v.lanes.differs(s.Value))
 	case *If:
 		v.choice(s)
 	case *Once:
@@ -104,7 +116,7 @@ func (v *verifier) stmt(s Stmt) {
 		v.computed(s, s.Computed)
 		v.use(s, s.Dst, 1, true)
 	case *Sort:
-		v.sort(s)
+		sort(v, s)
 	case *Dot:
 		v.dot(s)
 	case *Leaf:
@@ -144,6 +156,22 @@ func (v *verifier) meet(s Stmt) {
 	v.lanes.barrier()
 }
 
+// index gives the values of an index, whose variables have to be bound here; nil is 0.
+func (v *verifier) index(s Stmt, x *Index) Interval {
+	i, ok := v.of(cmp.Or(x, Const(0)))
+	if !ok {
+		v.fail(s, "uses a variable that is not bound here")
+	}
+	return i
+}
+
+// closely is index, with the ends of loops and the lesser of two.
+func (v *verifier) closely(s Stmt, x *Index) Interval {
+	defer func(before int) { v.deep = before }(v.deep)
+	v.deep = deepest
+	return v.index(s, x)
+}
+
 func (v *verifier) define(s Stmt, x *Var, f fact, divergent bool) {
 	if _, bound := v.facts[x]; bound {
 		v.fail(s, "%s is bound twice", x.Name)
@@ -162,31 +190,24 @@ func (v *verifier) name(s Stmt, name string) {
 }
 
 func (v *verifier) loop(s *For) {
-	from, ok1 := v.of(s.From)
-	to, ok2 := v.of(s.To)
-	if !ok1 || !ok2 {
-		v.fail(s, "uses a variable that is not bound here")
-		return
-	}
+	from, to := v.index(s, s.From), v.index(s, s.To)
 	if s.Step < 1 {
 		v.fail(s, "a step of %d", s.Step)
+	}
+	if v.err != nil {
 		return
 	}
 	v.bound(s, from, to)
-	if to.High <= from.Low || v.err != nil {
+	f := v.counted(s.From, s.To, s.Step)
+	if f.rest.High < 0 || v.err != nil {
 		return // it never runs
 	}
-	f := v.counted(s.From, s.To, s.Step)
-	if f.rest.High < 0 {
-		return
-	}
-	rest := f.rest
 	before, vars := v.place, len(v.order)
 	diverges := s.Bind == Lane || v.lanes.differs(s.From) || v.lanes.differs(s.To)
 	v.enter(s, diverges)
 	v.define(s, s.Var, f, s.Bind == Lane || v.lanes.differs(s.From))
 	v.list(s.Body)
-	if rest.Step != 0 && (s.Bind == Serial || s.Bind == Unrolled) && v.lanes.busy() {
+	if f.rest.Step != 0 && (s.Bind == Serial || s.Bind == Unrolled) && v.lanes.busy() {
 		for round := range int64(rounds) {
 			v.again(s, round+1)
 		}
@@ -277,9 +298,8 @@ func (v *verifier) choice(s *If) {
 	saved := map[*Var]fact{}
 	reachable := true
 	for _, c := range s.Conds {
-		f, known := v.facts[c.Var]
-		if !known {
-			v.fail(s, "uses a variable that is not bound here")
+		f := v.facts[c.Var]
+		if v.index(s, Use(c.Var)); v.err != nil {
 			return
 		}
 		v.apart = v.apart || v.lanes.divergent[c.Var] || v.lanes.differs(c.Limit) || v.lanes.differs(c.From)
@@ -290,12 +310,7 @@ func (v *verifier) choice(s *If) {
 			if end == nil {
 				continue
 			}
-			at, known := v.closely(end)
-			if !known {
-				v.fail(s, "uses a variable that is not bound here")
-				return
-			}
-			inside := true
+			at, inside := v.closely(s, end), true
 			if end == c.From {
 				f.values, inside = f.values.from(at.Low)
 			} else {
@@ -308,9 +323,7 @@ func (v *verifier) choice(s *If) {
 	if reachable {
 		v.list(s.Then)
 	}
-	for x, f := range saved {
-		v.facts[x] = f
-	}
+	maps.Copy(v.facts, saved)
 	if len(s.Else) > 0 {
 		reachable = true
 		if len(s.Conds) == 1 {
@@ -329,9 +342,7 @@ func (v *verifier) choice(s *If) {
 		if reachable {
 			v.list(s.Else)
 		}
-		for x, f := range saved {
-			v.facts[x] = f
-		}
+		maps.Copy(v.facts, saved)
 	}
 	v.place = before
 }
@@ -435,15 +446,10 @@ func (v *verifier) declare(s *Declare) {
 	if !at {
 		v.fail(s, "there is no memory of the scope %s here", m.Scope)
 	}
-	bytes := maps.Clone(v.bytes)
-	if bytes == nil {
-		bytes = map[Scope]int64{}
-	}
-	bytes[m.Scope] += m.Bytes()
-	v.bytes = bytes
+	v.bytes[m.Scope] += m.Bytes()
 	for scope, most := range map[Scope]int64{Private: v.limits.Private, Shared: v.limits.Shared} {
-		if most > 0 && bytes[scope] > most {
-			v.fail(s, "%d bytes of %s memory, and there are %d", bytes[scope], scope, most)
+		if most > 0 && v.bytes[scope] > most {
+			v.fail(s, "%d bytes of %s memory, and there are %d", v.bytes[scope], scope, most)
 		}
 	}
 }
@@ -474,11 +480,7 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 			}
 			continue
 		}
-		i, ok := v.of(x)
-		if !ok {
-			v.fail(s, "uses a variable that is not bound here")
-			return
-		}
+		i := v.index(s, x)
 		if dim.Stride == 1 && !even {
 			even = true
 			i.High += count - 1
@@ -509,9 +511,7 @@ func hold(v *verifier, s *Hold) {
 		v.fail(s, "%s is no memory of a task here", s.Memory.Name)
 	}
 	for _, x := range s.At {
-		if _, ok := v.of(x); !ok {
-			v.fail(s, "uses a variable that is not bound here")
-		}
+		v.index(s, x)
 	}
 }
 
@@ -529,19 +529,14 @@ func (v *verifier) computed(in Stmt, s Computed) {
 		return v.err == nil
 	})
 	for _, x := range s.Loops {
-		if x == nil {
-			continue
-		}
-		if _, ok := v.of(x); !ok {
-			v.fail(in, "uses a variable that is not bound here")
-		}
+		v.index(in, x)
 	}
 	for _, a := range s.Args {
 		v.use(in, a, 1, false)
 	}
 }
 
-func (v *verifier) sort(s *Sort) {
+func sort(v *verifier, s *Sort) {
 	if s.From >= s.To || s.First < 0 || s.Order.Memory.Type != scalar.Int64 || s.Order.Memory.Acc {
 		v.fail(s, "an order is that of integers, some of which there are")
 		return
@@ -560,13 +555,7 @@ func (v *verifier) dot(s *Dot) {
 		v.fail(s, "%s is no tile of accumulators", s.Acc.Name)
 		return
 	}
-	from, ok1 := v.of(s.From)
-	to, ok2 := v.of(s.To)
-	if !ok1 || !ok2 {
-		v.fail(s, "uses a variable that is not bound here")
-		return
-	}
-	if to.High <= from.Low {
+	if from, to := v.index(s, s.From), v.index(s, s.To); to.High <= from.Low {
 		return
 	}
 	vars := len(v.order)
@@ -652,8 +641,8 @@ type leaf struct {
 // writes to what other tasks write.
 func (l *leaf) verify() {
 	v, s := l.v, l.s
+	defer func(before int) { v.deep = before }(v.deep)
 	v.deep = deepest
-	defer func() { v.deep = 0 }()
 	for _, b := range s.Reads {
 		hull, ok := l.box(b, false)
 		if m := b.Memory; ok && m.Scope != Global && m.Scope != Constant {
@@ -673,8 +662,10 @@ func (l *leaf) verify() {
 			}
 			w.note(hull, v.task)
 			w.once = v.once
-			if why := (&tasks{v.env, v.task}).apart(b); m.Scope <= Workspace && why != "" {
-				v.fail(s, "tasks may write the same elements of %s: %s", m.Name, why)
+			if m.Scope <= Workspace {
+				if why := (&tasks{v.env, v.task}).apart(b); why != "" {
+					v.fail(s, "tasks may write the same elements of %s: %s", m.Name, why)
+				}
 			}
 		}
 	}
@@ -692,9 +683,7 @@ func (l *leaf) verify() {
 			x = []*Index{a.Number}
 		}
 		for _, y := range x {
-			if _, ok := v.of(cmp.Or(y, Const(0))); !ok {
-				v.fail(s, "uses a variable that is not bound here")
-			}
+			v.index(s, y)
 		}
 	}
 	for _, a := range s.operands() {
@@ -727,19 +716,13 @@ func (l *leaf) box(b Box, writes bool) (hull []Interval, ok bool) {
 			v.fail(s, "%s has no coordinate in dimension %d", m.Name, d)
 			return nil, false
 		}
-		from, ok1 := v.of(b.From[d])
-		to, ok2 := v.of(b.To[d])
-		if !ok1 || !ok2 {
-			v.fail(s, "uses a variable that is not bound here")
-			return nil, false
-		}
+		from, to := v.index(s, b.From[d]), v.index(s, b.To[d])
 		hull[d] = interval(from.Low, max(from.Low, to.High-1), 1)
 		if from.Low < dim.Start || to.High > dim.End {
 			v.fail(s, "%s has a box from %s = %d to %s = %d in dimension %d, which is from %d to %d", m.Name, b.From[d], from.Low, b.To[d], to.High, d, dim.Start, dim.End)
-			return nil, false
 		}
 	}
-	return hull, true
+	return hull, v.err == nil
 }
 
 // note takes down that a task wrote a box of a memory.

@@ -390,3 +390,38 @@ func TestHoldAndChoose(t *testing.T) {
 		}
 	}
 }
+
+// TestFunctions changes what a function that leaves call is given, and stores its vector in a row of 70 elements.
+func TestFunctions(t *testing.T) {
+	type change struct {
+		columns int64  // at which it is called
+		lanes   *Index // that are there, at most
+		to      int64  // columns behind its own
+		name    string
+	}
+	j, n, l := &Var{"j"}, &Var{"n"}, &Var{"l"}
+	rest := Const(70).Minus(Use(j))
+	for _, c := range []struct {
+		change func(*change)
+		want   string // of the error; "" for none
+	}{
+		{func(*change) {}, ""},
+		{func(c *change) { c.lanes = Const(16) }, "out is accessed at l = 0 to 84 in dimension 0, which is from 0 to 70"},
+		{func(c *change) { c.lanes = rest }, "lanes of a vector of 16"},
+		{func(c *change) { c.columns, c.lanes = 55, Const(16) }, ""},
+		{func(c *change) { c.to = 1 }, "out is accessed at l + 1 = 1 to 70 in dimension 0"},
+		{func(c *change) { c.lanes = Use(&Var{"other"}) }, "given n in 1 .. other + 1: uses a variable that is not bound here"},
+		{func(c *change) { c.name = "j" }, "j is the name of two things"},
+	} {
+		x := change{columns: 70, lanes: rest.Min(Const(16)), name: "sum"}
+		c.change(&x)
+		out, sums := operand("out", 70, true), NewMemory(x.name, scalar.Float32, Registers, 0, 16)
+		sums.Lanes = 16
+		f := &Func{Name: "finish", Operands: []*Memory{out}, Params: []Param{{Var: j, From: Const(0), To: Const(x.columns)}, {Memory: sums, Value: true}, {Var: n, From: Const(1), To: x.lanes.Plus(1)}},
+			Body: []Stmt{&For{Var: l, From: Use(j), To: Use(j).Add(Use(n)), Step: 1, Bind: Vector, Lanes: 16, Body: []Stmt{move(at(out, Use(l).Plus(x.to)), at(sums, Use(l).Minus(Use(j))))}}}}
+		err := Verify(&Func{Name: "k", Functions: []*Func{f}}, Limits{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("expected %q, found %v", c.want, err)
+		}
+	}
+}

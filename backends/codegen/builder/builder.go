@@ -23,6 +23,8 @@ type Builder struct {
 	Elements []Access                // of operands
 	Locals   map[int]Local           // of statements
 	Sums     map[*scalar.Expr]Access // of reductions, and of what else is computed before the statement that it stands in
+	Vector   *tree.For               // whose lanes statements are for; nil outside
+	Used     []*tree.Memory          // operands that were made because they are loaded or stored
 }
 
 // Access gives the element at the present point.
@@ -72,7 +74,12 @@ func (b *Builder) Operand(i int) *tree.Memory {
 }
 
 // Load gives the element of an operand at the present point.
-func (b *Builder) Load(operand int) tree.Access { return b.Elements[operand]() }
+func (b *Builder) Load(operand int) tree.Access {
+	if b.Elements[operand] == nil {
+		b.Used = append(b.Used, b.Operand(operand))
+	}
+	return b.Elements[operand]()
+}
 
 // LoadAt gives the element of an operand at other indices of two dimensions.
 func (b *Builder) LoadAt(operand, d1 int, x1 *tree.Index, d2 int, x2 *tree.Index) tree.Access {

@@ -32,6 +32,15 @@ func (d *Decided) Tree(k *schedule.Kernel) *tree.Func {
 				f.Operands = append(f.Operands, b.operand(x.K, m))
 			}
 		}
+		for _, y := range product.Functions(x) {
+			y.Name = s.Prefix + y.Name
+			for _, m := range y.Operands {
+				if b.workspace(x.K, m.Operand) < 0 {
+					b.operand(x.K, m)
+				}
+			}
+			f.Functions = append(f.Functions, y)
+		}
 		f.Body = append(f.Body, s.Memories()...)
 		b.stages[i] = s
 	}

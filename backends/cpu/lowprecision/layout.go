@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -28,6 +29,7 @@ type Kernel struct {
 	p           *product.Product // its cut, its epilogue and its workspaces
 	n           *nest.LowPrecision
 	tiles       []registerTile
+	called      []*tree.Func // that leaves call
 	left, right operand
 }
 
@@ -60,14 +62,20 @@ func New(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffe
 	wide, sum, _ := vector.Widened(k, found.C.Sum)
 	c := *found.C
 	c.Sum = sum
-	n := &Kernel{n: found, p: &product.Product{Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: t, K: wide, C: &c, D: sum.Type,
+	n := &Kernel{n: found, p: &product.Product{Blocking: &blocking.Blocking{Target: t, K: wide, C: &c, D: sum.Type,
 		N: t.Lanes(4), Cut: d.Cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}}
 	n.left = n.operandOf(buffers, c.Left, point.Axis{Dim: c.Row, Variable: "i"}, d.Rounds.Left, side{panels.Lines, "left", "rows"})
 	n.right = n.operandOf(buffers, c.Right, point.Axis{Dim: c.Col, Variable: "j"}, d.Rounds.Right, side{panels.Across, "right", "columns"})
 	if found.Unpacked {
 		n.right.layout.Blocked.Run = found.Run()
 	}
-	n.tiles = n.registerTiles()
+	n.tiles, n.called = n.registerTiles(), product.Functions(n.p.Blocking)
+	if s := nest.SeldomOf(wide); s != nil {
+		n.called = product.Seldom(n.p.Blocking, nest.Views(wide, buffers), s)
+	}
+	if n.corrected() {
+		n.called = append(n.called, n.correct())
+	}
 	return n
 }
 

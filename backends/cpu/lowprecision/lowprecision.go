@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
@@ -76,10 +77,7 @@ func (n *Kernel) In(e *unit.Unit, name string) *Kernel {
 
 // Templates writes the functions of the leaves.
 func (n *Kernel) Templates() string {
-	n.p.Finish(n.p.C.Transposed)
-	if n.corrected() {
-		n.correct()
-	}
+	n.p.Call(n.called)
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	if n.n.Unpacked {
 		n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
@@ -127,31 +125,40 @@ func (n *Kernel) Region(loop *tree.For) (name, picoseconds string) {
 	return "task", unit.Each(n.p.E.Nanoseconds(n.p.K, unit.NarrowRate*float64(n.p.N)), n.p.Indices())
 }
 
-// correct writes the function that makes of sums of the panels' bytes those of the numbers they stand for:
+// correct makes the function that makes of sums of the panels' bytes those of the numbers they stand for, given the sums of the row and of the columns:
 // Σ(a-x)(b-y) = Σab - xΣb - yΣa + length·x·y, modulo 2^32 as int32 wraps.
-func (n *Kernel) correct() {
-	v, p := n.p.E.V, n.p
-	t, d := v.Type(scalar.UInt32, p.N), v.Type(scalar.Int32, p.N)
-	n.Line("\n// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
-	n.Open("TAPC_FN %s %s_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
-		d, p.Name, p.Coordinates("int64_t "), d)
-	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{}}
-	at.Along = len(at.Axes) - 1
-	left, right := n.left.zero(), n.right.zero()
-	n.zeroPointers(left.e, right.e)
-	n.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.Voids())
-	n.Line("%s r = (%s)sum;", t, t)
+func (n *Kernel) correct() *tree.Func {
+	b := n.p.Blocking
+	axes, _ := product.Results(b)
+	f := product.Begin("correct", b.K, b.C.Views, axes, int64(b.N))
+	sum, row, columns := scalar.NewConst(scalar.Zero(scalar.Int32)), scalar.NewConst(scalar.Zero(scalar.UInt32)), scalar.NewConst(scalar.Zero(scalar.UInt32))
+	f.Value("sum", sum)
+	one, each := f.Given(tree.NewMemory("row", scalar.UInt32, tree.Registers, 0), true), f.Given(tree.NewMemory("columns", scalar.UInt32, tree.Registers, 0, int64(b.N)), false)
+	f.Sums[row] = func() tree.Access { return tree.Access{Memory: one} }
+	f.Sums[columns] = func() tree.Access { return f.VectorAt(each) }
+	op := func(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
+		return &scalar.Expr{Op: op, Type: scalar.UInt32, Args: args}
+	}
+	number := func(x int64) *scalar.Expr {
+		return scalar.NewConst(scalar.IntValue(scalar.UInt32, int64(uint32(x))))
+	}
+	zero := func(z zeroPoint) *scalar.Expr {
+		if z.e == nil {
+			return number(int64(z.plus))
+		}
+		return op(scalar.Add, scalar.NewCast(scalar.UInt32, scalar.NewCast(scalar.Int32, z.e)), number(int64(z.plus)))
+	}
+	r, left, right := scalar.NewCast(scalar.UInt32, sum), n.left.zero(), n.right.zero()
 	if !left.none() {
-		n.Line("r -= *(const %su *)columns * %s;", t, left.text(at))
+		r = op(scalar.Sub, r, op(scalar.Mul, columns, zero(left)))
 	}
 	if !right.none() {
-		n.Line("r -= row * %s;", right.text(at))
+		r = op(scalar.Sub, r, op(scalar.Mul, row, zero(right)))
 	}
 	if !left.none() && !right.none() {
-		n.Line("r += %du * %s * %s;", uint32(p.Length), left.text(at), right.text(at))
+		r = op(scalar.Add, r, op(scalar.Mul, number(b.Length), op(scalar.Mul, zero(left), zero(right))))
 	}
-	n.Line("return (%s)r;", d)
-	n.Close()
+	return f.Result(len(axes)-1, scalar.NewCast(scalar.Int32, r))
 }
 
 // guarded writes what needs a compiler that knows a tile's instructions.

@@ -5,21 +5,8 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
-
-// text writes it for the lanes of a point: one number, or a vector.
-func (z zeroPoint) text(at *point.Point) string {
-	if z.e == nil {
-		return fmt.Sprintf("(%s)(%d)", at.V.W.Type(scalar.UInt32), z.plus)
-	}
-	x, t := at.V.Expr(z.e, at.N, at), at.V.Type(scalar.UInt32, at.N)
-	if x.Uniform {
-		return fmt.Sprintf("((uint32_t)%s + (uint32_t)(%d))", x.Text, z.plus)
-	}
-	return fmt.Sprintf("((%s)%s + (uint32_t)(%d))", t, x.Text, z.plus)
-}
 
 // packFunction writes the functions that pack a block of some lanes, side by side, and that add up their bytes.
 func (o *operand) packFunction() {
@@ -66,21 +53,4 @@ func (o *operand) packBlock(step, stepK string) {
 // converter gives the writer of the functions that convert its elements.
 func (o *operand) converter() *Converter {
 	return &Converter{o.n.p.E.V, o.n.p.N, o.layout.Blocked}
-}
-
-// zeroPointers declares the pointers of what zero points are read from.
-func (n *Kernel) zeroPointers(zeros ...*scalar.Expr) {
-	var used []int
-	for _, z := range zeros {
-		if z == nil {
-			continue
-		}
-		z.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Load {
-				used = append(used, e.Ref)
-			}
-			return true
-		})
-	}
-	point.Pointers(n.Text, n.p.E, n.p.K, used)
 }

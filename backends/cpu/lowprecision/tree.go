@@ -27,7 +27,7 @@ type driver struct {
 func (n *Kernel) Tree() *tree.Func {
 	d := &driver{Driver: macrotile.New(tree.PlainNames(), n.p.Blocking), n: n, panels: map[*operand]*tree.Memory{}}
 	d.Group = tree.Const(0)
-	f := &tree.Func{Name: n.p.K.Name, Operands: d.Operands}
+	f := &tree.Func{Name: n.p.K.Name, Operands: d.Operands, Functions: n.called}
 	if d.C.Padded != nil {
 		f.Body = d.Padded(kept(n.left.layout.Blocked))
 	}

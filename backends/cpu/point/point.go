@@ -1,8 +1,5 @@
-// Package point writes the values of a kernel at one point of its loops, for the lanes of a vector along one of them: what its operands have there, under
-// guards, and its statements. Rows, loops and scans have these as statements of their trees (backends/codegen/builder, trees/vectors.go); here they are text for the
-// templates of products, which trees only call: epilogues on a vector of sums that C gives by value, zero points, and what is seldom computed (product/seldom.go). As a
-// tree, an epilogue needs a memory that is a parameter, and a number of lanes that is known when the function is called. It must not import backends/cpu. Read
-// next: point.go, guard.go.
+// Package point is what the templates of kernels say of places: axes with their variables, the offsets of operands there and their pointers. It must not import backends/cpu.
+// Read next: point.go.
 package point
 
 import (
@@ -66,19 +63,6 @@ func Follows(axes []Axis, v nest.View) []Axis {
 	return slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Step(v) == 0 })
 }
 
-// Point writes the values of a kernel at a place of its axes, for the lanes of a vector along one of them.
-type Point struct {
-	V      *vector.Printer
-	K      *schedule.Kernel
-	Views  []nest.View
-	Axes   []Axis
-	Along  int // the axis that lanes follow, or -1
-	N      int
-	Count  string // text of the number of live lanes
-	Locals map[int]vector.Value
-	Sums   map[*scalar.Expr]vector.Value
-}
-
 // Start is the number of the element that a view is at where all loops start.
 func Start(k *schedule.Kernel, v nest.View) int64 {
 	at := v.Base
@@ -87,9 +71,6 @@ func Start(k *schedule.Kernel, v nest.View) int64 {
 	}
 	return at
 }
-
-// Offset writes the number of the element that a view is at, the axis of the lanes at its first lane.
-func (p *Point) Offset(v nest.View) string { return OffsetText(Start(p.K, v), p.Axes, v) }
 
 // OffsetText writes the number of the element that a view is at, from a base.
 func OffsetText(base int64, axes []Axis, v nest.View) string {
@@ -128,109 +109,9 @@ func Number(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// address writes a pointer to the element of an operand that is at the place.
-func (p *Point) address(ref int) string { return fmt.Sprintf("p%d + %s", ref, p.Offset(p.Views[ref])) }
-
-// Load reads an operand.
-func (p *Point) Load(ref int) vector.Value {
-	d, view := p.K.Operands[ref].Type(), p.Views[ref]
-	step := int64(0)
-	if p.Along >= 0 {
-		step = p.Axes[p.Along].Step(view)
-	}
-	x := vector.Value{Type: d}
-	switch step {
-	case 0:
-		x.Text, x.Uniform = p.V.W.Load(d, fmt.Sprintf("*(%s)", p.address(ref))), true
-		return x
-	case 1:
-		x.Text = p.V.Of(d, p.N).Load(p.address(ref), p.Count)
-	default:
-		x.Text = p.V.Of(d, p.N).Gather(p.address(ref), Number(step), p.Count)
-	}
-	if d == scalar.Bool {
-		return p.V.Truth(x.Text, p.N)
-	}
-	return x
-}
-
-// Store writes a value to an operand.
-func (p *Point) Store(ref int, x vector.Value) string {
-	d, view := p.K.Operands[ref].Type(), p.Views[ref]
-	at := fmt.Sprintf("p%d + %s", ref, p.Offset(view))
-	step := int64(0)
-	if p.Along >= 0 {
-		step = p.Axes[p.Along].Step(view)
-	}
-	if step == 0 {
-		return fmt.Sprintf("p%d[%s] = %s", ref, p.Offset(view), x.Text)
-	}
-	if d == scalar.BFloat16 && x.Uniform {
-		x = p.V.BF16(d, p.N, p.V.Splat(vector.Value{Text: x.Text, Type: scalar.Float32, Uniform: true}, p.N))
-	}
-	x = p.V.Splat(x, p.N)
-	if d == scalar.Bool {
-		x.Text = p.V.Bytes(x, p.N)
-	}
-	if step == 1 {
-		return p.V.Of(d, p.N).Store(at, x.Text, p.Count)
-	}
-	return p.V.Of(d, p.N).Scatter(at, Number(step), x.Text, p.Count)
-}
-
 // UsesAny says whether an expression uses the value of one of some loops.
 func UsesAny(loops []int, e *scalar.Expr) bool {
 	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && slices.Contains(loops, e.Ref) })
-}
-
-// Local gives the value of an earlier statement.
-func (p *Point) Local(ref int) vector.Value { return p.Locals[ref] }
-
-// Loop gives the value of a loop variable, which is an axis of its own or has one value.
-func (p *Point) Loop(ref int) vector.Value {
-	first := p.K.Loops[ref].Start
-	for i, a := range p.Axes {
-		if a.Inner() != ref {
-			continue
-		}
-		text := fmt.Sprintf("(%s + %s)", a.Variable, Number(first))
-		if i == p.Along {
-			return p.V.Count(text, p.N)
-		}
-		return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
-	}
-	return vector.Value{Text: fmt.Sprintf("INT64_C(%d)", first), Type: scalar.Int64, Uniform: true}
-}
-
-// Reduce gives the value of a reduction that was written before.
-func (p *Point) Reduce(e *scalar.Expr) vector.Value { return p.Sums[e] }
-
-// Name declares a variable of a value and gives it.
-func (p *Point) Name(t *cnest.Text, variable string, x vector.Value) vector.Value {
-	c := p.V.W.Type(x.Type)
-	if !x.Uniform {
-		c = p.V.Type(x.Type, p.N)
-		if x.Type == scalar.Bool {
-			c = p.V.MaskType(x.Mask, p.N)
-		}
-	}
-	t.Line("const %s %s = %s;", c, variable, x.Text)
-	x.Text = variable
-	return x
-}
-
-// Statements writes the statements from one on, up to another, at the present index.
-func (p *Point) Statements(t *cnest.Text, from, to int) {
-	for i := from; i < to; i++ {
-		s := p.K.Statements[i]
-		t.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(p.K)))
-		x := p.V.Expr(s.Value, p.N, p)
-		if s.Store >= 0 {
-			t.Line("%s;", p.Store(int(s.Store), x))
-		} else {
-			p.Locals[i] = p.Name(t, fmt.Sprintf("v%d", i), x)
-		}
-	}
 }
 
 // VectorKernel says whether all that a kernel computes can be written with vectors: of types that there are vectors of, and

@@ -7,13 +7,12 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
-	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -79,9 +78,16 @@ func (p *Product) Templates() string {
 	return p.String()
 }
 
+// Call writes functions that leaves call.
+func (p *Product) Call(functions []*tree.Func) {
+	for _, f := range functions {
+		trees.Function(p.Text, p.E, p.Name, p.K, f)
+	}
+}
+
 // Functions writes what tasks call: the multiplication of tiles, and the packing of operands.
 func (p *Product) Functions() {
-	p.Finish(p.C.Transposed)
+	p.Call(Functions(p.Blocking))
 	EachSize(p.Cut.TileRows, p.C.Row.Extent, func(rows int64) {
 		EachSize(p.Cut.TileCols, p.C.Col.Extent, func(cols int64) {
 			p.TileFunction(rows, cols)
@@ -90,47 +96,7 @@ func (p *Product) Functions() {
 			}
 		})
 	})
-	if p.C.Computed != nil && (p.Pack.Right == tile.UpFront || p.Pack.Right == tile.PerMacroTile) {
-		computedFunction(p)
-	}
 	if p.C.Transposed {
 		p.TransposeSums(p.D, p.element())
 	}
-}
-
-// Finish writes the function of the kernel's statements on a vector of sums: of columns, or of rows.
-func (p *Product) Finish(ofRows bool) {
-	v := p.E.V
-	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{},
-		Sums: map[*scalar.Expr]vector.Value{p.C.Sum: {Text: "sum", Type: p.D}}}
-	at.Along = len(at.Axes) - 1
-	if ofRows {
-		at.Along--
-	}
-	if p.Seldom != nil {
-		seldomFunctions(p, at.Axes, at.Along)
-	}
-	Epilogue(p.Text, p.E, at, p.Name+"_finish", p.aside()...)
-	first := 0
-	if s := p.Seldom; s != nil {
-		at.Statements(p.Text, 0, s.Statement)
-		at.Locals[s.Statement] = seldomValue(at, p.Text, p.Name, p.Coordinates(""), s)
-		first = s.Statement + 1
-	}
-	at.Statements(p.Text, first, len(p.K.Statements))
-	p.Close()
-}
-
-// Epilogue opens the function of a kernel's statements on a vector of sums, which an expression gives: the first of those in which operands may
-// be read aside from there.
-func Epilogue(t *cnest.Text, e *unit.Unit, at *point.Point, name string, aside ...*scalar.Expr) {
-	t.Open("\nTAPC_FN void %s(void *const *b%s, %s sum, int n) {", name, point.Coordinates(at.Axes, "int64_t "), at.V.Type(at.Sums[aside[0]].Type, at.N))
-	var used []int
-	for i, o := range at.K.Operands {
-		if o.Mode == schedule.Write || nest.ReadsBeside(at.K, i, aside...) {
-			used = append(used, i)
-		}
-	}
-	point.Pointers(t, e, at.K, used)
-	t.Line("%s(void)n;", point.Voids(at.Axes))
 }

@@ -1,50 +1,34 @@
-// Package product makes the trees of contractions as products of matrices, and writes the templates of their leaves: packing, register tiles, and what is done with sums. It must not
-// import backends/cpu. Read next: product.go, tree.go, tile.go, c/pack.c.
+// Package product makes the trees of contractions as products of matrices, and writes the templates of their leaves: packing and register tiles. What is done with sums is functions of
+// the trees. It must not import backends/cpu. Read next: product.go, tree.go, epilogue.go, tile.go, c/pack.c.
 package product
 
 import (
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the reduction, so
 // that the innermost loop reads it in order; its left operand is read where it stands.
 //
-// The sums of a tile of rows and columns stay in registers. The function of a tile multiplies and adds; the function finish
+// The sums of a tile of rows and columns stay in registers. The function of a tile multiplies and adds; the function finish of the tree
 // carries out the kernel's statements on a vector of sums.
 type Product struct {
 	*cnest.Text
-	E      *unit.Unit
-	Name   string
-	Seldom *nest.Seldom // what some results are computed from besides, or nil
-	Sums   int64        // if it is not 0, tiles leave their sums in memory, in rows so far apart
+	E    *unit.Unit
+	Name string
+	Sums int64 // if it is not 0, tiles leave their sums in memory, in rows so far apart
 	*blocking.Blocking
 	Slot int // of the right operand in panels, if that is constant
 	left int // of the left operand in panels of rows
 }
 
-// Places gives the axes of the kernel's results.
-func (p *Product) Places() []point.Axis {
-	return append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Row, Variable: "i"}, point.Axis{Dim: p.C.Col, Variable: "j"})
-}
-
 // Coordinates lists the batch variables as parameters or arguments.
 func (p *Product) Coordinates(prefix string) string { return point.Coordinates(p.Batch, prefix) }
-
-// aside gives the sum, and what else of the kernel is computed outside of its epilogue.
-func (p *Product) aside() []*scalar.Expr {
-	if p.Seldom != nil {
-		return []*scalar.Expr{p.C.Sum, p.Seldom.Choice.Args[2]}
-	}
-	return []*scalar.Expr{p.C.Sum}
-}
 
 // Voids marks batch variables as used.
 func (p *Product) Voids() string { return point.Voids(p.Batch) }

@@ -2,91 +2,110 @@ package product
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
-	"tensortapestry.org/tapc/backends/cnest"
-	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/backends/codegen/builder"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// What few results are computed from besides the sum (nest.Seldom) is in functions of its own, which the vectors' code calls for
-// the lanes that need it.
-
 // seldomLanes are the elements of the reduction that are multiplied at once.
 const seldomLanes = 8
 
-// seldomFunctions writes them: the value of one result, and of some lanes of a vector.
-func seldomFunctions(p *Product, axes []point.Axis, along int) {
-	seldomOne(p, axes)
-	v := p.E.V.Type(scalar.Float32, p.N)
-	p.Open("\nstatic __attribute__((noinline)) %s %s_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.Name, p.Coordinates("int64_t "), v)
-	p.Line("float x[%d];", p.N)
-	p.Line("__builtin_memcpy(x, &usual, sizeof x);")
-	p.Open("for (; lanes; lanes &= lanes - 1) {")
-	p.Line("const int lane = __builtin_ctz(lanes);")
-	args := ""
-	for i, a := range axes {
-		args += ", " + a.Variable
-		if i == along {
-			args += " + lane"
-		}
+// Seldom makes the epilogue of a product of which few results are computed from something besides the sum (nest.Seldom), and before it the function of these, which it calls
+// if one of its lanes is such a result. Views are those of operands as they are.
+func Seldom(b *blocking.Blocking, views []nest.View, s *nest.Seldom) []*tree.Func {
+	axes, along := Results(b)
+	f := Begin("finish", b.K, b.C.Views, axes, int64(b.N))
+	f.Value("sum", b.C.Sum)
+	n := f.Lanes(along, &f.f.Body)
+	body := &f.Vector.Body
+	f.Statements(body, 0, s.Statement)
+	register := func(list *[]tree.Stmt, x tree.Computed) builder.Access { return f.Register(list, x, "", true, 4) }
+	usual, sure := register(body, f.Computed(s.Choice.Args[1])), register(body, f.Computed(s.Choice.Args[0]))
+	others := &tree.Branch{Computed: not(sure())}
+	chosen, known := register(&others.Then, tree.Loaded(usual())), register(&others.Then, tree.Loaded(sure()))
+	to, from := tree.BoxOf(chosen().Memory, tree.Between(tree.Const(0), n)), tree.BoxOf(known().Memory, tree.Between(tree.Const(0), n))
+	args := []tree.Argument{{}}
+	for _, x := range f.f.Params[:len(axes)] {
+		args = append(args, tree.Number(tree.Use(x.Var)))
 	}
-	p.Line("x[lane] = %s_one(b%s);", p.Name, args)
-	p.Close()
-	p.Line("__builtin_memcpy(&usual, x, sizeof x);")
-	p.Line("return usual;")
-	p.Close()
+	others.Then = append(others.Then, tree.Call("some", []tree.Box{to}, []tree.Box{from}, append(args, to.Address(), from.Address(), tree.Number(n))...), builder.Stored(usual(), chosen(), tree.NoMonoid))
+	*body = append(*body, others)
+	f.Locals[s.Statement] = builder.Local{Kept: usual}
+	f.Statements(body, s.Statement+1, len(b.K.Statements))
+
+	some := Begin("some", b.K, views, axes, int64(b.N))
+	some.f.Seldom = true
+	results, usually := some.Given(some.vector("results", scalar.Float32), false), some.Given(some.vector("usual", scalar.Bool), false)
+	results.Written = true
+	first := some.At[along]
+	some.f.Body = append(some.f.Body, some.Loop(tree.Serial, "lane", tree.Const(0), some.Count(along), 1, func(lane *tree.Index) []tree.Stmt {
+		some.At[along] = first.Add(lane)
+		at := func(m *tree.Memory) tree.Access { return tree.Access{Memory: m, At: []*tree.Index{lane}} }
+		return []tree.Stmt{&tree.Branch{Computed: not(at(usually)), Then: some.one(s, views[b.C.Left], at(results))}}
+	}))
+	return []*tree.Func{some.Made(), f.Made()}
 }
 
-// seldomOne writes the function of one result. Lanes follow the reduced loop along which the left operand has neighbours.
-func seldomOne(p *Product, places []point.Axis) {
-	v, s, side := p.E.V, p.Seldom, p.Seldom.Choice.Args[2]
-	at := &point.Point{V: v, K: p.K, Views: nest.Views(p.K, p.E.Buffers), N: seldomLanes, Along: len(places) + len(s.Sum.Over) - 1}
-	at.Axes = slices.Clone(places)
-	for _, l := range reductionOrder(p.K, s.Sum.Over, at.Views[p.C.Left]) {
-		at.Axes = append(at.Axes, point.Axis{Dim: nest.Dim{Loops: []int{l}, Extent: p.K.Loops[l].Extent()}, Variable: fmt.Sprintf("f%d", l)})
+// not is what is true where an element is not.
+func not(a tree.Access) tree.Computed {
+	c := tree.Loaded(a)
+	c.Value = &scalar.Expr{Op: scalar.Not, Type: scalar.Bool, Args: []*scalar.Expr{c.Value}}
+	return c
+}
+
+// one makes a result. Lanes follow the reduced loop along which the left operand has neighbours.
+func (f *Function) one(s *nest.Seldom, left nest.View, to tree.Access) (body []tree.Stmt) {
+	const lanes = seldomLanes
+	sums, sum := builder.Vectors(f.Fresh("sums"), tree.Registers, scalar.Float64, 0, lanes), tree.NewMemory(f.Fresh("sum"), scalar.Float64, tree.Registers, 0)
+	zero := scalar.Zero(scalar.Float64)
+	vector := func(d int, from, to *tree.Index, list *[]tree.Stmt, statement func() *tree.Map) {
+		f.Each(d, from, to, lanes, list)
+		f.Vector.Body = append(f.Vector.Body, statement())
+		f.Vector = nil
 	}
-	p.Line("\n// %s of one result.", cnest.Clip(side.Format(p.K)))
-	p.Open("static __attribute__((noinline)) float %s_one(void *const *b%s, int64_t i, int64_t j) {", p.Name, p.Coordinates("int64_t "))
-	used := []int{}
-	for i := range p.K.Operands {
-		if readsIn(side, i) {
-			used = append(used, i)
+	loops := reductionOrder(f.K, s.Sum.Over, left)
+	first := len(f.Dims)
+	for _, l := range loops {
+		f.Dims, f.At = append(f.Dims, nest.Dim{Loops: []int{l}, Extent: f.K.Loops[l].Extent()}), append(f.At, nil)
+	}
+	body = append(body, &tree.Declare{Memory: sums})
+	vector(first, tree.Const(0), tree.Const(lanes), &body, func() *tree.Map { return builder.Constant(f.VectorAt(sums), zero) })
+	add := func() *tree.Map { return f.Map(f.VectorAt(sums), s.Sum.Args[0], scalar.Add) }
+	var reduce func(d int) []tree.Stmt
+	reduce = func(d int) (body []tree.Stmt) {
+		extent := f.Dims[d].Extent
+		if d < len(f.Dims)-1 {
+			return []tree.Stmt{f.Loop(tree.Serial, "f", tree.Const(0), tree.Const(extent), 1, func(at *tree.Index) []tree.Stmt {
+				f.At[d] = at
+				return reduce(d + 1)
+			})}
 		}
+		whole := extent / lanes * lanes
+		if whole > 0 {
+			body = append(body, f.Loop(tree.Serial, "f", tree.Const(0), tree.Const(whole), lanes, func(at *tree.Index) (body []tree.Stmt) {
+				vector(d, at, at.Plus(lanes), &body, add)
+				return body
+			}))
+		}
+		if whole < extent {
+			vector(d, tree.Const(whole), tree.Const(extent), &body, add)
+		}
+		return body
 	}
-	point.Pointers(p.Text, p.E, p.K, used)
-	p.Line("%s(void)i, (void)j;", p.Voids())
-	sums := v.Type(scalar.Float64, seldomLanes)
-	p.Line("%s sums = {0};", sums)
-	for _, a := range at.Axes[len(places):at.Along] {
-		p.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
-	}
-	term := func(count int64) string {
-		at.Count = fmt.Sprint(count)
-		return v.Splat(v.Expr(s.Sum.Args[0], seldomLanes, at), seldomLanes).Text
-	}
-	inner := at.Axes[at.Along]
-	rest := inner.Extent % seldomLanes
-	p.Line("int64_t %s = 0;", inner.Variable)
-	if inner.Extent >= seldomLanes {
-		p.Line("for (; %s + %d <= %d; %s += %d) sums += %s;", inner.Variable, seldomLanes, inner.Extent, inner.Variable, seldomLanes, term(seldomLanes))
-	}
-	if rest > 0 {
-		p.Line("%s last = %s;", sums, term(rest))
-		p.Line("for (int lane = %d; lane < %d; lane++) last[lane] = 0;", rest, seldomLanes)
-		p.Line("sums += last;")
-	}
-	p.Close(len(at.Axes[len(places):at.Along]))
-	p.Line("double sum = 0;")
-	p.Line("for (int lane = 0; lane < %d; lane++) sum += sums[lane];", seldomLanes)
-	one := &point.Point{V: v, K: p.K, Views: at.Views, Axes: places, N: 1, Along: -1, Sums: map[*scalar.Expr]vector.Value{s.Sum: {Text: "sum", Type: scalar.Float64, Uniform: true}}}
-	p.Line("return %s;", v.Expr(side, 1, one).Text)
-	p.Close()
+	body = append(body, reduce(first)...)
+	body = append(body, &tree.Declare{Memory: sum}, builder.Constant(tree.Access{Memory: sum}, zero),
+		f.Loop(tree.Serial, "l", tree.Const(0), tree.Const(lanes), 1, func(l *tree.Index) []tree.Stmt {
+			return []tree.Stmt{builder.Stored(tree.Access{Memory: sum}, tree.Access{Memory: sums, At: []*tree.Index{l}}, scalar.Add)}
+		}))
+	f.Dims, f.At = f.Dims[:first], f.At[:first]
+	f.Sums[s.Sum] = func() tree.Access { return tree.Access{Memory: sum} }
+	return append(body, f.Map(to, s.Choice.Args[2], tree.NoMonoid))
 }
 
 // reductionOrder sorts loops by how far a view steps along them, the least last.
@@ -102,19 +121,4 @@ func reductionOrder(k *schedule.Kernel, over []int, v nest.View) []int {
 		return cmp.Compare(key(b), key(a))
 	})
 	return loops
-}
-
-// readsIn says whether an expression reads an operand.
-func readsIn(e *scalar.Expr, operand int) bool {
-	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand })
-}
-
-// seldomValue writes a choice whose other side few lanes have.
-func seldomValue(p *point.Point, t *cnest.Text, name string, coordinates string, s *nest.Seldom) vector.Value {
-	c, usual := p.V.Splat(p.V.Expr(s.Choice.Args[0], p.N, p), p.N), p.V.Splat(p.V.Expr(s.Choice.Args[1], p.N, p), p.N)
-	v := p.V.Type(scalar.Float32, p.N)
-	t.Line("%s chosen = %s;", v, usual.Text)
-	t.Line("const unsigned others = ~%s & ((1u << %s) - 1);", p.V.Bits(p.V.Mask(c, 4, p.N), p.N), p.Count)
-	t.Line("if (__builtin_expect(others != 0, 0)) chosen = %s_some(b%s, i, j, chosen, others);", name, coordinates)
-	return vector.Value{Text: "chosen", Type: scalar.Float32}
 }

@@ -71,13 +71,14 @@ func (p *Product) TileFunction(rows, cols int64) {
 // expect asks for the lines that finish reads and writes while the sums are taken: a tile touches a few lines of every row, or of every
 // column if its sums are turned, which no processor sees coming.
 func (t *registerTile) expect() {
-	p, at, count, length := t.p, t.p.Places(), t.rows, t.cols
+	p, count, length := t.p, t.rows, t.cols
+	at, _ := Results(p.Blocking)
 	if p.C.Transposed {
 		count, length = length, count
 	}
 	_, apart := p.Neighbours()
 	touched := func(operand int) bool {
-		return p.K.Operands[operand].Mode == schedule.Write || nest.ReadsBeside(p.K, operand, p.aside()...)
+		return p.K.Operands[operand].Mode == schedule.Write || nest.ReadsBeside(p.K, operand, p.C.Sum)
 	}
 	for _, i := range blocking.Expected(p.Blocking, p.E.Buffers, touched) {
 		o, v := p.K.Operands[i], p.C.Views[i]

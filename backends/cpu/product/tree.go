@@ -31,7 +31,17 @@ func newDriver(names *tree.Names, b *blocking.Blocking) *driver {
 // Tree makes the tree of a contraction.
 func Tree(name string, b *blocking.Blocking) *tree.Func {
 	d := newDriver(tree.PlainNames(), b)
-	return &tree.Func{Name: name, Operands: d.Operands, Body: slices.Concat(d.memories(), d.before(), d.rounds())}
+	return &tree.Func{Name: name, Operands: d.Operands, Functions: Functions(b), Body: slices.Concat(d.memories(), d.before(), d.rounds())}
+}
+
+// Functions makes those that the leaves of a product call.
+func Functions(b *blocking.Blocking) []*tree.Func {
+	axes, along := Results(b)
+	out := []*tree.Func{Epilogue("finish", b.K, b.C.Views, axes, along, b.N, b.C.Sum)}
+	if b.C.Computed != nil && (b.Pack.Right == tile.UpFront || b.Pack.Right == tile.PerMacroTile) {
+		out = append(out, computedPanel(b))
+	}
+	return out
 }
 
 // memories declares what all tasks have together.

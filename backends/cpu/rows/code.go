@@ -15,13 +15,12 @@ import (
 // code makes the statements of a tree, one after the other, at a point of the kernel's dimensions.
 type code struct {
 	*builder.Builder
-	r      *Kernel
-	list   *[]tree.Stmt // that statements are added to
-	vector *tree.For    // whose lanes statements are for; nil outside
-	jam    *jam         // cells that are carried out in the same loops, or nil
-	known  known
-	keeps  map[int]builder.Access // of the values of a row
-	sweep  int                    // so many along a row are made
+	r     *Kernel
+	list  *[]tree.Stmt // that statements are added to
+	jam   *jam         // cells that are carried out in the same loops, or nil
+	known known
+	keeps map[int]builder.Access // of the values of a row
+	sweep int                    // so many along a row are made
 }
 
 // known is what is known of the point: which guards hold in every case.
@@ -96,14 +95,14 @@ func (c *code) along(dims []nest.Dim, body func()) {
 
 // lanesOf makes what the lanes of a vector do, from one on before another.
 func (c *code) lanesOf(from, to *tree.Index, body func()) {
-	v, before := c.Variable("j"), c.vector
-	c.vector = &tree.For{Var: v, From: from, To: to, Step: 1, Bind: tree.Vector, Lanes: c.r.n}
-	c.vector.Body = c.inside(func() {
+	v, before := c.Variable("j"), c.Vector
+	c.Vector = &tree.For{Var: v, From: from, To: to, Step: 1, Bind: tree.Vector, Lanes: c.r.n}
+	c.Vector.Body = c.inside(func() {
 		c.move(c.r.Lane, tree.Use(v))
 		body()
 	})
-	c.add(c.vector)
-	c.vector = before
+	c.add(c.Vector)
+	c.Vector = before
 }
 
 // vectors makes something for some vectors: for those of a row where these are free, which the code is in.
@@ -117,14 +116,6 @@ func (c *code) vectors(count int64, body func(u *tree.Index)) {
 		return
 	}
 	c.loop("u", tree.Const(0), tree.Const(count), 1, tree.Unrolled, one)
-}
-
-// laneIndex is the lane of its vector that is here.
-func (c *code) laneIndex() *tree.Index {
-	if c.vector == nil {
-		return tree.Const(0)
-	}
-	return tree.Use(c.vector.Var).Add(c.vector.From.Times(-1))
 }
 
 // choose makes a choice; a choice without conditions is none.
@@ -157,48 +148,7 @@ func between(x *tree.Index, least, from, to, most int64) []tree.Cond {
 
 // vectorsOf makes memory for vectors.
 func (c *code) vectorsOf(prefix string, s tree.Scope, t scalar.DType, mask int, shape ...int64) *tree.Memory {
-	m := tree.NewMemory(c.Fresh(prefix), t, s, 0, append(shape, c.r.n)...)
-	m.Lanes = c.r.n
-	if t == scalar.Bool {
-		m.Mask = int64(mask)
-	}
-	return m
-}
-
-// vectorAt gives the vector of a memory at some coordinates.
-func (c *code) vectorAt(m *tree.Memory, at ...*tree.Index) tree.Access {
-	return tree.Access{Memory: m, At: append(slices.Clone(at), c.laneIndex())}
-}
-
-// follows says whether a value differs from lane to lane.
-func follows(c *code, x tree.Computed) bool {
-	if c.vector == nil {
-		return false
-	}
-	for _, a := range x.Args {
-		if n, _ := a.Address().Multiple(c.vector.Var); n != 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(x.Loops, func(x *tree.Index) bool { return x.Uses(c.vector.Var) })
-}
-
-// register computes a value that is used again: of each lane if vector says so. Lanes of truth values have some bytes.
-func (c *code) register(x tree.Computed, about string, vector bool, mask int) builder.Access {
-	var m *tree.Memory
-	if vector {
-		m = c.vectorsOf("v", tree.Registers, x.Value.Type, mask)
-	} else {
-		m = tree.NewMemory(c.Fresh("v"), x.Value.Type, tree.Registers, 0)
-	}
-	to := func() tree.Access {
-		if vector {
-			return c.vectorAt(m)
-		}
-		return tree.Access{Memory: m}
-	}
-	c.add(&tree.Declare{Memory: m}, &tree.Map{Dst: to(), Computed: x, About: about})
-	return to
+	return builder.Vectors(c.Fresh(prefix), s, t, mask, c.r.n, shape...)
 }
 
 // computed makes an expression of the kernel one of the tree, behind what is read at computed indices for it.
@@ -215,7 +165,7 @@ func (c *code) chosen(e *scalar.Expr) *scalar.Expr {
 		return e
 	case never(e):
 		return scalar.NewConst(scalar.Zero(scalar.Bool))
-	case e.Op == scalar.Where && e.Type != scalar.Bool && (c.vector != nil):
+	case e.Op == scalar.Where && e.Type != scalar.Bool && (c.Vector != nil):
 		if c.known.part != nil {
 			from, to, ok := nest.Interval(c.r.k, c.r.Lane.Inner(), e.Args[0])
 			switch {
@@ -283,7 +233,7 @@ func (c *code) before(e *scalar.Expr) {
 	case e.Op == scalar.Where && (gathered(e.Args[1]) || gathered(e.Args[2])) && e.Type != scalar.Bool:
 		c.before(e.Args[0])
 		condition := c.computed(e.Args[0])
-		if follows(c, condition) {
+		if c.Follows(condition) {
 			c.before(e.Args[1])
 			c.before(e.Args[2])
 			return
@@ -303,7 +253,7 @@ func (c *code) before(e *scalar.Expr) {
 
 // zero makes a value that is 0 as long as nothing else is stored: of each lane, if an operand in it differs from lane to lane.
 func (c *code) zero(e *scalar.Expr) builder.Access {
-	differs := c.vector != nil && e.Any(func(e *scalar.Expr) bool {
+	differs := c.Vector != nil && e.Any(func(e *scalar.Expr) bool {
 		if known := c.Sums[e]; known != nil {
 			return known().Memory.Lanes > 0
 		}
@@ -316,7 +266,7 @@ func (c *code) zero(e *scalar.Expr) builder.Access {
 		}
 		return e.Op == scalar.Loop && e.Ref == c.r.Lane.Inner()
 	})
-	return c.register(tree.Computed{Value: scalar.NewConst(scalar.Zero(e.Type))}, "", differs, 0)
+	return c.Register(c.list, tree.Computed{Value: scalar.NewConst(scalar.Zero(e.Type))}, "", differs, 0)
 }
 
 // joined makes one value of two, in the first.

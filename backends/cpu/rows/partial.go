@@ -100,9 +100,9 @@ func (p *partial) tasks(c *code) {
 		}
 		vector := tree.Const(0)
 		if r.Free {
-			vector = c.vector.From.Div(r.n)
+			vector = c.Vector.From.Div(r.n)
 		}
-		return c.vectorAt(sums, append(a, vector, t, u)...)
+		return c.VectorAt(sums, append(a, vector, t, u)...)
 	}
 	region(c, true, tasks(r)*p.count(), func(index *tree.Index) {
 		t := c.Bound(c.list, "t", index.Mod(p.count()))
@@ -155,7 +155,7 @@ func (p *partial) block(c *code, t *tree.Index, sums func(t, u *tree.Index) tree
 	})
 	c.jam.each(c, func(cell int64) {
 		w.c.vectors(p.unroll, func(u *tree.Index) {
-			c.add(&tree.Map{Dst: sums(t, u), Computed: tree.Loaded(c.vectorAt(acc, u.Plus(cell*w.unroll)))})
+			c.add(&tree.Map{Dst: sums(t, u), Computed: tree.Loaded(c.VectorAt(acc, u.Plus(cell*w.unroll)))})
 		})
 	})
 }
@@ -172,7 +172,7 @@ func (p *partial) cell(c *code, sums func(t, u *tree.Index) tree.Access) {
 	}
 	w.block(tree.Const(0), tree.Const(p.count()), size, 1, acc, func(t *tree.Index, acc *tree.Memory) {
 		w.c.vectors(p.unroll, func(u *tree.Index) {
-			m := joined(p.reduce.Monoid, c.vectorAt(acc, u), sums(t, u))
+			m := joined(p.reduce.Monoid, c.VectorAt(acc, u), sums(t, u))
 			if m := m.Value; m.Op == scalar.Min || m.Op == scalar.Max {
 				slices.Reverse(m.Args) // as values are taken in: which of two zeros or NaN stays is the same
 			}

@@ -57,12 +57,12 @@ func (s *span) cellsAt(c *code, first *tree.Index, count int64, more known) {
 				parts = append(parts, fold(u))
 			}
 			for u, part := range parts {
-				c.add(joined(s.reduce.Monoid, c.vectorAt(acc, tree.Const(int64(u))), part()))
+				c.add(joined(s.reduce.Monoid, c.VectorAt(acc, tree.Const(int64(u))), part()))
 			}
 			c.r = before
 		})
 		for u := range count {
-			sums = append(sums, func() tree.Access { return c.vectorAt(acc, tree.Const(u)) })
+			sums = append(sums, func() tree.Access { return c.VectorAt(acc, tree.Const(u)) })
 		}
 	}
 	for u := range count {

@@ -76,31 +76,13 @@ func (w *sweep) end(acc *tree.Memory) (results []builder.Access) {
 
 // accumulators declares accumulators with the identity as their value: for each of the cells that are jammed one behind the other.
 func (w *sweep) accumulators() *tree.Memory {
-	m := w.c.vectorsOf("a", tree.Registers, w.body.Type, maskOf(w.c.r.k, w.body), w.count())
+	m := w.c.vectorsOf("a", tree.Registers, w.body.Type, builder.Mask(w.c.r.k, w.body), w.count())
 	w.c.add(&tree.Declare{Memory: m})
 	w.c.vectors(w.count(), func(u *tree.Index) {
 		identity := scalar.Identity(w.reduce.Monoid, w.reduce.Type)
-		w.c.add(&tree.Map{Dst: w.c.vectorAt(m, u), Computed: tree.Computed{Value: scalar.NewConst(identity)}})
+		w.c.add(&tree.Map{Dst: w.c.VectorAt(m, u), Computed: tree.Computed{Value: scalar.NewConst(identity)}})
 	})
 	return m
-}
-
-// maskOf gives the size of the lanes of a truth vector: that of the numbers that it comes from.
-func maskOf(k *schedule.Kernel, e *scalar.Expr) int {
-	if e.Op == scalar.Local {
-		return maskOf(k, k.Statements[e.Ref].Value)
-	}
-	size := 1
-	for i, a := range e.Args {
-		switch {
-		case e.Op == scalar.Where && i == 0:
-		case a.Type == scalar.Bool:
-			size = max(size, maskOf(k, a))
-		default:
-			size = max(size, a.Type.Size())
-		}
-	}
-	return size
 }
 
 // count is how many accumulators there are.
@@ -172,7 +154,7 @@ func (w *sweep) partial(acc *tree.Memory, body func(part *tree.Memory)) {
 	part := w.accumulators()
 	body(part)
 	w.c.vectors(w.count(), func(u *tree.Index) {
-		w.c.add(&tree.Map{Dst: w.c.vectorAt(acc, u), Monoid: scalar.Add, Computed: tree.Loaded(w.c.vectorAt(part, u))})
+		w.c.add(&tree.Map{Dst: w.c.VectorAt(acc, u), Monoid: scalar.Add, Computed: tree.Loaded(w.c.VectorAt(part, u))})
 	})
 }
 
@@ -229,9 +211,9 @@ func (w *sweep) step(acc *tree.Memory, u *tree.Index) {
 			return
 		}
 		if x.Value.Op == scalar.Mul && w.body.Op != scalar.Mul { // behind a choice that is known here: it is rounded before it is added, as elsewhere
-			x = tree.Loaded(w.c.register(x, "", follows(w.c, x), 0)())
+			x = tree.Loaded(w.c.Register(w.c.list, x, "", w.c.Follows(x), 0)())
 		}
-		w.c.add(&tree.Map{Dst: w.c.vectorAt(acc, u.Plus(cell*w.unroll)), Monoid: w.reduce.Monoid, Computed: x})
+		w.c.add(&tree.Map{Dst: w.c.VectorAt(acc, u.Plus(cell*w.unroll)), Monoid: w.reduce.Monoid, Computed: x})
 	})
 }
 
@@ -248,11 +230,11 @@ func needs(c *code, e *scalar.Expr) []int { return c.r.needs(e, c.ready) }
 func (c *code) local(i int) {
 	kept := c.keeps[i]
 	if c.ready(i) {
-		c.Locals[i] = builder.Local{Kept: c.register(tree.Loaded(kept()), "", true, 0)}
+		c.Locals[i] = builder.Local{Kept: c.Register(c.list, tree.Loaded(kept()), "", true, 0)}
 		return
 	}
 	x := c.computed(c.r.k.Statements[i].Value)
-	value := c.register(x, "", kept != nil || follows(c, x), maskOf(c.r.k, c.r.k.Statements[i].Value))
+	value := c.Register(c.list, x, "", kept != nil || c.Follows(x), builder.Mask(c.r.k, c.r.k.Statements[i].Value))
 	c.Locals[i] = builder.Local{Kept: value}
 	if kept != nil {
 		c.add(&tree.Map{Dst: kept(), Computed: tree.Loaded(value())})
@@ -278,7 +260,7 @@ func (c *code) declareKept() {
 				a.At = append(a.At, c.at(d))
 			}
 			if c.r.Free {
-				return c.vectorAt(m, a.At...)
+				return c.VectorAt(m, a.At...)
 			}
 			a.At = append(a.At, c.at(c.r.Lane))
 			return a
@@ -329,7 +311,7 @@ const prefetchBytes = 2 << 20
 // result joins the accumulators of a cell, and their lanes if these are reduced, and gives the result.
 func (w *sweep) result(acc *tree.Memory, cell int64) builder.Access {
 	first := cell * w.unroll
-	at := func(u int64) tree.Access { return w.c.vectorAt(acc, tree.Const(first+u)) }
+	at := func(u int64) tree.Access { return w.c.VectorAt(acc, tree.Const(first+u)) }
 	if w.c.r.Free {
 		for half := fewMost / 2; half > 0; half /= 2 { // as Combine joins lanes
 			for u := int64(0); u < half && u+half < w.unroll; u++ {
@@ -346,7 +328,7 @@ func (w *sweep) result(acc *tree.Memory, cell int64) builder.Access {
 		}
 		w.c.add(&tree.Combine{Value: at(0), Monoid: w.reduce.Monoid, Lanes: w.c.r.n})
 	})
-	return w.c.register(tree.Loaded(at(0)), "", false, 0)
+	return w.c.Register(w.c.list, tree.Loaded(at(0)), "", false, 0)
 }
 
 // statements makes what a cell computes, or all those that are jammed: their reduction, and then each by itself what goes on with it.
@@ -388,7 +370,7 @@ func (c *code) statement(i int, s schedule.Statement) {
 	}
 	x := c.computed(s.Value)
 	if s.Store < 0 {
-		c.Locals[i] = builder.Local{Kept: c.register(x, about, follows(c, x), maskOf(c.r.k, s.Value))}
+		c.Locals[i] = builder.Local{Kept: c.Register(c.list, x, about, c.Follows(x), builder.Mask(c.r.k, s.Value))}
 		return
 	}
 	c.add(stored(c, int(s.Store), x, about))
@@ -396,6 +378,6 @@ func (c *code) statement(i int, s schedule.Statement) {
 
 // stored makes what stores a result.
 func stored(c *code, operand int, x tree.Computed, about string) *tree.Map {
-	stream := slices.Contains(c.r.decided.stream, c.r.k.Operands[operand].Name) && c.vector != nil && x.Value.Type != scalar.Bool
+	stream := slices.Contains(c.r.decided.stream, c.r.k.Operands[operand].Name) && c.Vector != nil && x.Value.Type != scalar.Bool
 	return &tree.Map{Dst: c.Elements[operand](), Computed: x, About: about, Stream: stream}
 }

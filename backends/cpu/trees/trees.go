@@ -134,8 +134,53 @@ func WriteLeaves(e *unit.Unit, name string, f *tree.Func, k *schedule.Kernel, te
 	return templates.Templates() + p.write(templates.Region)
 }
 
+// Function writes a function of a tree that the leaves of a kernel call.
+func Function(t *cnest.Text, e *unit.Unit, kernelName string, k *schedule.Kernel, f *tree.Func) {
+	e.Refuse(tree.Verify(f, limits))
+	p := newPrinter(e, t)
+	p.kernel = kernel{name: kernelName, f: f, k: k}
+	params, unused, linkage, result := "void *const *b", "(void)b", "TAPC_FN", "void"
+	var at []string // where memories are
+	for _, x := range f.Params {
+		name, kind := "", "int64_t "
+		switch m := x.Memory; {
+		case m == nil:
+			name = x.Var.Name
+		case x.Value:
+			name, kind = m.Name, p.element(m)+" "
+		default:
+			constant := map[bool]string{false: "const "}[m.Written]
+			name, kind = m.Name+"_at", constant+"void *"
+			at = append(at, fmt.Sprintf("%s%s *const %s = %s;", constant, p.element(m), m.Name, name))
+		}
+		params, unused = params+", "+kind+name, unused+", (void)"+strings.TrimSuffix(name, "_at")
+	}
+	if f.Seldom {
+		linkage = "static __attribute__((noinline))"
+	}
+	if f.Result != nil {
+		result = p.element(f.Result.Memory)
+	}
+	p.Open("\n%s %s %s_%s(%s) {", linkage, result, kernelName, f.Name, params)
+	point.Pointers(p.Text, e, k, p.survey(f.Body))
+	for _, line := range at {
+		p.Line("%s", line)
+	}
+	p.Line("%s;", unused)
+	p.List(f.Body)
+	if f.Result != nil {
+		p.Line("return %s;", p.lvalue(*f.Result))
+	}
+	p.Close()
+}
+
+// given says whether a function is given a variable, or the value of a memory.
+func (p *printer) given(v *tree.Var, m *tree.Memory) bool {
+	return slices.ContainsFunc(p.f.Params, func(x tree.Param) bool { return x.Memory == m && x.Var == v && (m == nil || x.Value) })
+}
+
 func newPrinter(e *unit.Unit, t *cnest.Text) *printer {
-	p := &printer{Tree: cnest.Tree{Text: t, Index: "int64_t", W: e.W}, e: e}
+	p := &printer{Tree: cnest.Tree{Text: t, Index: "int64_t", W: e.W}, e: e, table: "b"}
 	p.Stmt = p.stmt
 	return p
 }
@@ -454,7 +499,7 @@ func (p *printer) stmt(s tree.Stmt) {
 	case *tree.At:
 		p.At(s)
 	case *tree.Branch:
-		p.Branch(s)
+		p.branch(s)
 	case *tree.Declare:
 		p.declare(s.Memory)
 	case *tree.Sort:
@@ -514,14 +559,17 @@ func (p *printer) lanes(s *tree.For) {
 	p.Open("{")
 	p.Line("const int64_t %s = %s;", s.Var.Name, s.From)
 	p.Line("(void)%s;", s.Var.Name)
-	if constant {
+	switch v := count.Var(); {
+	case constant:
 		p.vector.count = fmt.Sprint(lanes)
-	} else {
+		p.List(s.Body)
+	case v != nil && p.given(v, nil):
+		p.vector.count = v.Name
+		p.List(s.Body)
+	default:
 		p.Line("const int n = (int)(%s - %s);", s.To, s.Var.Name)
 		p.Open("if (n > 0) {")
-	}
-	p.List(s.Body)
-	if !constant {
+		p.List(s.Body)
 		p.Close()
 	}
 	p.Close()
@@ -604,6 +652,9 @@ func (p *printer) lvalue(a tree.Access) string {
 	}
 	if s := p.vector.along; s != nil {
 		at = at.With(s.Var, s.From)
+	}
+	if p.given(nil, m) {
+		return m.Name
 	}
 	if _, whole := at.Mod(m.Lanes).Number(); whole {
 		return fmt.Sprintf("%s[%s]", m.Name, at.Div(m.Lanes))

@@ -64,6 +64,19 @@ func (p *printer) compute(s *tree.Map) {
 	}
 }
 
+// branch writes a choice: for a vector, where it is true of one of its lanes.
+func (p *printer) branch(s *tree.Branch) {
+	if p.vector.along != nil {
+		if x := p.e.V.Expr(s.Value, p.vector.lanes, leaves{p, s.Computed}); !x.Uniform {
+			p.Open("if (__builtin_expect((%s & ((1u << %s) - 1)) != 0, 0)) {", p.e.V.Bits(p.e.V.Mask(x, 4, p.vector.lanes), p.vector.lanes), p.vector.count)
+			p.List(s.Then)
+			p.Close()
+			return
+		}
+	}
+	p.Branch(s)
+}
+
 // leaves are the leaves of an expression for all lanes.
 type leaves struct {
 	p *printer
@@ -81,7 +94,10 @@ func (l leaves) read(a tree.Access) vector.Value {
 	at, x := fmt.Sprintf("%s + %s", a.Memory.Symbol(), a.Address()), vector.Value{Type: d}
 	switch s := p.stride(a); s {
 	case 0:
-		return vector.Value{Text: p.Value(a), Type: d, Uniform: true}
+		if x.Text, x.Uniform = p.Value(a), true; p.given(nil, a.Memory) {
+			x.Text = a.Memory.Name
+		}
+		return x
 	case 1:
 		x.Text = p.e.V.Of(d, p.vector.lanes).Load(at, p.vector.count)
 	default:

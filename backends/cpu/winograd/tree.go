@@ -47,7 +47,7 @@ func (w *Kernel) Tree(name string) *tree.Func {
 	d.m.filters.Operand = w.w.Filter
 	d.layOut()
 	tasks := d.Loop(tree.Thread, "piece", tree.Const(0), tree.Const(w.pieces()), 1, d.task)
-	return &tree.Func{Name: name, Operands: d.m.operands, Body: []tree.Stmt{&tree.Declare{Memory: d.m.filters}, tasks}}
+	return &tree.Func{Name: name, Operands: d.m.operands, Functions: w.functions(), Body: []tree.Stmt{&tree.Declare{Memory: d.m.filters}, tasks}}
 }
 
 // operand is an operand in the dimensions of the kernel's results; the image and the filters are in their own.

@@ -196,19 +196,29 @@ func (w *templates) product() *product.Product {
 			D:    scalar.Float32, N: int(w.lanes), Cut: w.cut, Sizes: blocking.Sizes{Panel: panel, Length: in}}}
 }
 
+// results are the axes of results, and that which has neighbours.
+func (w *Kernel) results() (axes []point.Axis, along int) {
+	axes = append(slices.Clone(w.batch), point.Axis{Dim: w.w.Down.Dim, Variable: "y"}, point.Axis{Dim: w.w.Across.Dim, Variable: "x"}, point.Axis{Dim: w.w.Out, Variable: "o"})
+	if along = len(axes) - 1; w.inRows {
+		along--
+	}
+	return axes, along
+}
+
+// functions makes those that leaves call.
+func (w *Kernel) functions() []*tree.Func {
+	axes, along := w.results()
+	return []*tree.Func{product.Epilogue("epilogue", w.kernel, w.w.Views, axes, along, int(w.lanes), w.w.Sum)}
+}
+
 // epilogue writes the functions of the kernel's statements: on a vector of results, of neighbouring channels or of a row; on those of a tile in the channels of
 // a vector; and on those of some columns of a row in some channels, which are transposed.
 func (w *templates) epilogue() {
-	axes := append(slices.Clone(w.batch), point.Axis{Dim: w.w.Down.Dim, Variable: "y"}, point.Axis{Dim: w.w.Across.Dim, Variable: "x"}, point.Axis{Dim: w.w.Out, Variable: "o"})
+	axes, _ := w.results()
 	n := int(w.lanes)
-	at := &point.Point{V: w.u.V, K: w.kernel, Views: w.w.Views, Axes: axes, N: n, Count: "n", Along: len(axes) - 1, Locals: map[int]vector.Value{},
-		Sums: map[*scalar.Expr]vector.Value{w.w.Sum: {Text: "sum", Type: scalar.Float32}}}
-	if w.inRows {
-		at.Along--
+	for _, f := range w.functions() {
+		trees.Function(w.Text, w.u, w.name, w.kernel, f)
 	}
-	product.Epilogue(w.Text, w.u, at, w.name+"_epilogue", w.w.Sum)
-	at.Statements(w.Text, 0, len(w.kernel.Statements))
-	w.Close()
 	parameters, batch := point.Coordinates(axes, "int64_t "), point.Coordinates(w.batch, "")
 	if w.inRows {
 		w.Open("\nTAPC_FN void %s_row(void *const *b%s, const tapc_singles *restrict from, int64_t channels, int64_t n) {", w.name, parameters)

@@ -365,7 +365,11 @@ func (r *Result) write(ctx context.Context, w *Work) error {
 
 // planOf gives the plan of a point, with the permissions that it was made with.
 func (r *Result) planOf(point int, lib *kernels.Library) (*planfile.Plan, error) {
-	return r.Space.Plan(r.Frontier.Points[point].Trial, lib)
+	p, err := r.Space.Plan(r.Frontier.Points[point].Trial, lib)
+	if err == nil {
+		p.Permissions = r.flags.allow.Set
+	}
+	return p, err
 }
 
 // picked gives the number of the point that --pick names.
