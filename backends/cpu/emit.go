@@ -81,6 +81,8 @@ const header = `// %s
 #define TAPC_FN static inline __attribute__((always_inline, unused))
 // Asks for the memory that is some elements from a pointer, within what it points into or not.
 #define TAPC_FETCH(p, n, write, near) __builtin_prefetch((const void *)((uintptr_t)(p) + (uintptr_t)(n) * sizeof *(p)), write, near)
+// Where compilers have to have written an array, and read anew what they read behind it.
+#define TAPC_BARRIER(array) __asm__("" : "+m"(array))
 #define TAPC_INF __builtin_inf()
 #define TAPC_INFF __builtin_inff()
 #define TAPC_NAN __builtin_nan("")

@@ -240,7 +240,7 @@ func (t registerTile) sumPanels(n *Kernel, sums product.Sums) {
 	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
 	t.step(n, sums, func(r int64) string { return fmt.Sprintf("*(const tapc_u32_any *)(ak + %d)", r*tile.NarrowBlock) })
 	n.Close(2)
-	sums.Keep(n.Text, "+=")
+	sums.Add(n.Text)
 	n.Close()
 }
 

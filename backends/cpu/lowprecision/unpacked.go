@@ -93,7 +93,7 @@ func (t registerTile) sumUnpacked(n *Kernel, sums product.Sums) {
 			groups("k", "end")
 		}
 		partly("if (k + %d > %d) {", per, whole)
-		sums.Keep(n.Text, "+=")
+		sums.Add(n.Text)
 		n.Close()
 	}
 	if skip := n.right.layout.Blocked.Blocks(n.n.Run())*tile.NarrowPanel - whole - min(rest, 1); skip > 0 && depth > 0 {
@@ -101,7 +101,7 @@ func (t registerTile) sumUnpacked(n *Kernel, sums product.Sums) {
 	}
 	n.Close(depth)
 	if t.Run() == 0 {
-		sums.Keep(n.Text, "=")
+		sums.Keep(n.Text)
 	}
 }
 

@@ -219,7 +219,11 @@ func (t *registerTile) blocks(several bool, names [2]string) {
 		t.Close()
 	}
 	t.multiply(count, names)
-	t.sums.Keep(t.Text, map[bool]string{true: "+=", false: "="}[several])
+	if several {
+		t.sums.Add(t.Text)
+	} else {
+		t.sums.Keep(t.Text)
+	}
 	if inGroups {
 		t.Line("if ((k0 + %d) %% %d == 0) for (int x = 0; x < %d; x++) totals[x] += s[x], s[x] = (%s){0};", p.Cut.Block, p.Cut.Span(), t.sums.count(), t.sums.Type)
 	}
@@ -326,12 +330,24 @@ func (s Sums) Declare(t *cnest.Text) {
 	}
 }
 
-// Keep writes an assignment of the variables to the array, as an operator says.
-func (s Sums) Keep(t *cnest.Text, operator string) {
+// Keep writes the variables to the array.
+func (s Sums) Keep(t *cnest.Text) { s.all(t, "s[%[3]d] = c%[1]d_%[2]d;") }
+
+// Add adds the variables to the array. All of it is read before any is written: there are more sums than registers, and compilers would read one, write one and
+// read the next, which takes processors up to a tenth longer in all.
+func (s Sums) Add(t *cnest.Text) {
+	t.Line("TAPC_BARRIER(s);")
+	s.all(t, "c%[1]d_%[2]d += s[%[3]d];")
+	t.Line("TAPC_BARRIER(s);")
+	s.Keep(t)
+}
+
+// all writes a statement for each vector, of its row, its number there and its number in the array.
+func (s Sums) all(t *cnest.Text, statement string) {
 	for r := range s.Rows {
 		words := make([]string, s.Vectors)
 		for x := range words {
-			words[x] = fmt.Sprintf("s[%d] %s c%d_%d;", r*s.Vectors+int64(x), operator, r, x)
+			words[x] = fmt.Sprintf(statement, r, x, r*s.Vectors+int64(x))
 		}
 		t.Line("%s", strings.Join(words, " "))
 	}
