@@ -1,8 +1,10 @@
 package price
 
 import (
+	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/nest/few"
 )
 
 // rowVectors gives how rows are cut into vectors: the elements of a row, how many of them a vector has, and how many it could have; ok is false if there are no rows,
@@ -47,4 +49,28 @@ func (x *pricing) vectors() (room, partial float64) {
 	}
 	row := float64(r.Lane.Extent)
 	return room / row, partial / row
+}
+
+// written is how many elements that are read one by one take as long as one that is written so: it is taken out of a vector first.
+const written = 3.3
+
+// fewElements counts a kernel of rows of few elements as it is carried out, with a row in each of so many lanes. What it goes over several times is read once, and stays in registers.
+func fewElements(a *nest.Analysis, found *nest.Rows, lanes int64) (*nest.Analysis, *work.Work, bool) {
+	r, ok := few.Rows(a.Kernel, a.Buffers, found, sweepsOf(a.Kernel, found), lanes)
+	if !ok {
+		return a, nil, false
+	}
+	w := work.OfRows(a.Kernel, a.Buffers, r)
+	w.Gathers = 0
+	for _, t := range w.Touches {
+		n := t.Bytes / float64(a.Kernel.Operands[t.Operand].Type().Size())
+		switch step := r.Lane.Step(r.Views[t.Operand]); {
+		case step == 0 || step == 1:
+		case t.Write:
+			w.Gathers += written * n
+		default:
+			w.Gathers += n
+		}
+	}
+	return &nest.Analysis{Kernel: a.Kernel, Buffers: a.Buffers, Forms: nest.Forms{r}}, w, true
 }

@@ -174,6 +174,11 @@ func one(g *ir.Graph, of done, m *machine.Machine, s Settings, h *history) (Kern
 	x := pricing{device: d, analysis: nest.Analyze(k, h.buffers), work: w, settings: s}
 	out := Kernel{Node: n.ID, Name: k.Name, Work: w}
 	x.choose(kind)
+	if found, _, lanes, ok := x.rowVectors(); ok && kind.Has(schedule.Thread) {
+		if a, w, ok := fewElements(x.analysis, found, lanes); ok {
+			x.analysis, x.work, x.few = a, w, true
+		}
+	}
 	out.Form, out.Units, x.even = x.form, x.units, 1/x.uneven()
 	steps, err := x.compute()
 	if err != nil {
@@ -209,6 +214,7 @@ type pricing struct {
 	stages   []schedule.Stage // none for loops
 	vector   int64            // bytes of a vector; 0 if they are not known
 	form     string
+	few      bool // a row of few elements in each lane
 	units    int64
 	even     float64 // the part of their caches that units fill, of which those with less work leave some
 }
@@ -322,7 +328,7 @@ const lineBytes = 64
 // lines is how many bytes travel from the nearest cache that has them, for each that is touched: whole lines for elements that are no neighbours, where
 // the lines of all lanes of a row do not stay in the first cache until their other elements are asked for. It gives the first cache that they stay in.
 func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
-	if x.algorithm() != schedule.Rows {
+	if x.algorithm() != schedule.Rows || x.few { // of which all elements are asked for together
 		return 1, 0
 	}
 	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)

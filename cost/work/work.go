@@ -89,6 +89,12 @@ func (w *Work) Bytes() float64 {
 
 // Of counts what a kernel takes. Buffers are those of the graph.
 func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
+	r, _ := nest.Of[*nest.Rows](nest.Classify(k, buffers))
+	return OfRows(k, buffers, r)
+}
+
+// OfRows counts it with lanes of rows, nil for none, that are others than those of the kernel's form.
+func OfRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, r *nest.Rows) *Work {
 	c := newCounting(k)
 	w := &Work{}
 	for _, s := range k.Statements {
@@ -104,7 +110,7 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 		first = k.Operands[0].Type()
 	}
 	w.Type = c.main(first)
-	if r, ok := nest.Of[*nest.Rows](nest.Classify(k, buffers)); ok {
+	if r != nil {
 		w.Beside = beside(k, r.Lane.Inner())
 		for i, v := range r.Views {
 			switch step := r.Lane.Step(v); {

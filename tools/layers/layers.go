@@ -70,6 +70,7 @@ var Table = []Rule{
 	{"dialects/schedule/whole", 3, 4},
 	{"dialects/schedule/collective", 3, 4},
 	{"dialects/schedule/nest", 3, 5},
+	{"dialects/schedule/nest/few", 3, 6},
 	{"dialects", 3, 5},
 	{"cost/machine", 3, 6},
 	{"cost/work", 3, 6},
