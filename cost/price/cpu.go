@@ -118,18 +118,23 @@ func (x *pricing) compute() ([]step, error) {
 	return []step{one}, err
 }
 
+// unforeseen is how many rows of columns a part of a sum reads before the processor fetches the next ahead.
+const unforeseen = 16
+
 // waits is the part of their travel that the tiles of a product wait for, where they read columns in place, in no panels, and sums are in parts, of which each begins with columns that
-// are elsewhere. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none.
+// are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none.
 func (x *pricing) waits() float64 {
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
 	if !ok || !x.kind.Has(schedule.Thread) || x.algorithm() != schedule.Contraction || c.Window != nil || c.Constant.Right || c.Row.Extent == 1 || x.more(c) == 0 ||
 		slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == x.analysis.Kernel.Operands[c.Right].Name }) {
 		return 0
 	}
+	tiles := x.stages[0].Tile(schedule.RoleK)
+	part := min(1, unforeseen/float64(tiles[len(tiles)-1]))
 	if tiles := x.stages[0].Tile(schedule.RoleM); len(tiles) > 0 && c.Row.Extent <= tiles[len(tiles)-1] {
-		return 0.5
+		return part / 2
 	}
-	return 1
+	return part
 }
 
 // times gives a part of what a step does.
