@@ -54,17 +54,42 @@ func (x *pricing) tasks() int64 {
 	return n
 }
 
-// uneven is how much longer the unit with the greatest task works at least than if all had as much to do; columns that fill vectors are work, too.
+// mostTasks is how many tasks of a unit, from which on one more or less does not count.
+const mostTasks = 64
+
+// uneven is how much longer the unit works that works longest than if all had as much to do: each takes the next macro-tile when it has done one, and the last of a row or column of them
+// may be smaller. Columns that fill vectors are work, too.
 func (x *pricing) uneven() float64 {
 	c, ok := x.product()
-	if !ok || x.units == 1 {
+	if !ok || x.units == 1 || x.tasks() > mostTasks*x.units {
 		return 1
 	}
-	all := c.Row.Extent * c.Col.Extent
-	for _, d := range c.Batch {
-		all *= d.Extent
+	parts := func(role schedule.Role, d nest.Dim) (list []float64) {
+		of := x.tile(role, d)
+		for at := int64(0); at < d.Extent; at += of {
+			list = append(list, float64(min(of, d.Extent-at)))
+		}
+		return list
 	}
-	return max(1, float64(x.tile(schedule.RoleM, c.Row)*x.tile(schedule.RoleN, c.Col)*x.units)/(float64(max(all, 1))*x.padding()))
+	rows, cols, sum, busy := parts(schedule.RoleM, c.Row), parts(schedule.RoleN, c.Col), 0.0, make([]float64, x.units)
+	if tiles := x.stages[0].Tile(schedule.RoleN); len(tiles) > 0 {
+		lanes := float64(tiles[len(tiles)-1])
+		cols[len(cols)-1] = math.Ceil(cols[len(cols)-1]/lanes) * lanes
+	}
+	for range nest.Points(c.Batch) {
+		for _, r := range rows {
+			for _, n := range cols {
+				next := 0
+				for i, b := range busy {
+					if b < busy[next] {
+						next = i
+					}
+				}
+				busy[next], sum = busy[next]+r*n, sum+r*n
+			}
+		}
+	}
+	return slices.Max(busy) * float64(x.units) / sum
 }
 
 // product gives a kernel that is one product of which each task has a macro-tile.
