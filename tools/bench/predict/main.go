@@ -92,7 +92,7 @@ func (s *settings) run(ctx context.Context) error {
 	if s.rounds == 0 {
 		err = s.read(list)
 	} else {
-		err = s.measure(ctx, list)
+		list, err = s.measure(ctx, list)
 	}
 	if err != nil {
 		return err
@@ -222,46 +222,52 @@ const (
 // moreRounds is how many times as many rounds there are at most as are asked for, where times are left out.
 const moreRounds = 2
 
-// measure runs the probes and the programs in turns, and leaves the times of each in the folder.
-func (s *settings) measure(ctx context.Context, list []result) error {
+// measure runs the probes and the programs in turns, and leaves the times of each in the folder. It gives the programs of which there are times of one machine.
+func (s *settings) measure(ctx context.Context, list []result) (measured []result, err error) {
 	run, err := s.probes(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	usual := func() float64 { return calibrate.Median(run.Hops()) }
 	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual()) < s.rounds; round++ {
 		if err := run.Round(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		hop, err := run.Hop(ctx)
 		for i := 0; i < len(list) && err == nil; i++ {
 			hop, err = list[i].run(ctx, run, s.threads, hop)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := s.save(run); err != nil {
-		return err
+		return nil, err
 	}
 	all, left := 0, 0
 	for i := range list {
 		r := &list[i]
 		n := len(r.times)
-		if r.keep(usual()); len(r.times) < 2 {
-			return fmt.Errorf("the cores were moved: only %d of %d times of %s are of one machine", len(r.times), n, r.name)
-		}
+		r.keep(usual())
 		all, left = all+n, left+n-len(r.times)
+		if len(r.times) < 2 {
+			fmt.Printf("%s is left out: only %d of its %d times are of one machine\n", r.name, len(r.times), n)
+			continue
+		}
 		text, err := json.Marshal(r.times)
 		if err == nil {
 			err = os.WriteFile(s.timesOf(r), text, 0o666)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
+		measured = append(measured, *r)
 	}
 	fmt.Printf("%d of %d times are left out: the cores were otherwise apart\n", left, all)
-	return nil
+	if len(measured) == 0 {
+		return nil, errors.New("the cores were moved all the time: no program has two times of one machine")
+	}
+	return measured, nil
 }
 
 // run runs a program for a round, the first time to know its time, too. It gives how far cores are apart behind it, as they were before.
