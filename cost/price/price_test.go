@@ -326,6 +326,38 @@ func TestProductsWait(t *testing.T) {
 	}
 }
 
+// TestWholeTasks: macro-tiles are handed out whole, so that of 256 columns in six of them two threads have three each, as of 288, and one has as much to do as there is.
+func TestWholeTasks(t *testing.T) {
+	of := func(columns, units int64) (time float64) {
+		g := sample.New("columns")
+		g.Product(g.Float(32, 1024), g.Float(1024, columns))
+		for _, k := range priced(t, g, units) {
+			time += k.Time.Value
+		}
+		return time
+	}
+	if some, more := of(256, 2), of(288, 2); math.Abs(some/more-1) > 0.02 {
+		t.Errorf("256 columns take %v on two threads, 288 %v", some, more)
+	}
+	if some, more := of(256, 1), of(288, 1); math.Abs(more/some-288.0/256) > 0.02 {
+		t.Errorf("256 columns take %v on one thread, 288 %v", some, more)
+	}
+}
+
+// TestFewElements: rows of few elements have a row in each lane, so that no lanes are joined at their ends, and what they have is read and written one by one; rows of 8 have not.
+func TestFewElements(t *testing.T) {
+	of := func(cells int64) (terms map[string]float64, time float64) {
+		g := sample.New("rows")
+		g.Each("softmax", g.Float(2000, cells))
+		return termsOf(t, g)
+	}
+	few, time := of(7)
+	more, longer := of(8)
+	if few["joining lanes of float32"] != 0 || few["elements one by one of float32"] == 0 || more["joining lanes of float32"] == 0 || time >= longer {
+		t.Errorf("7 elements take %v of %v, 8 %v of %v", time, few, longer, more)
+	}
+}
+
 // TestTasks: threads share a product as far as it has macro-tiles: of one row 128 columns are one, so two threads gain nothing; of 2048 columns they have two each.
 func TestTasks(t *testing.T) {
 	of := func(columns, units int64) float64 {
