@@ -67,19 +67,19 @@ func (d Dim) Step(v View) int64 {
 
 // FindContraction recognises a contraction. A shard is one of the form that the whole operation has.
 func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
+	return asWhole(k, buffers, findContraction)
+}
+
+// asWhole finds the form of a kernel: of a shard, like what is found of the whole operation.
+func asWhole[F any](k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, find func(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *F) (*F, bool)) (*F, bool) {
 	all, cut := whole.Of(k, buffers)
 	if !cut {
-		return findContraction(k, buffers, nil)
+		return find(k, buffers, nil)
 	}
-	like, ok := findContraction(all, buffers, nil)
-	if !ok {
-		return nil, false
+	if like, ok := find(all, buffers, nil); ok {
+		return find(k, buffers, like)
 	}
-	c, ok := findContraction(k, buffers, like)
-	if ok {
-		c.sumLike()
-	}
-	return c, ok
+	return nil, false
 }
 
 // sumLike makes the dimensions of the reduction those of the whole operation: how others merge can depend on what is cut.
@@ -125,6 +125,9 @@ func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer,
 	}
 	c.findConstants(k, buffers)
 	c.foldWindows(k, buffers)
+	if like != nil {
+		c.sumLike()
+	}
 	return c, true
 }
 

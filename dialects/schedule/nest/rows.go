@@ -31,15 +31,7 @@ const usualLanes = 16
 // Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes or between
 // borders, or that changes at few lanes. Lanes of a shard follow what those of the whole operation do.
 func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows, bool) {
-	all, cut := whole.Of(k, buffers)
-	if !cut {
-		return findRows(k, buffers, nil)
-	}
-	like, ok := findRows(all, buffers, nil)
-	if !ok {
-		return nil, false
-	}
-	return findRows(k, buffers, like)
+	return asWhole(k, buffers, findRows)
 }
 
 // findRows is FindRows; like is what the whole operation is, if the kernel is a shard: then the lanes follow the same.

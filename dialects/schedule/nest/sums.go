@@ -10,10 +10,7 @@ const (
 // PartialSum is how many values of the innermost reduction are added before a new partial sum starts: a fact of the whole operation
 // for floats (docs/numerics.md), and all of them for integers, whose sums have no order.
 func PartialSum(c *Contraction) int64 {
-	if len(c.Reduction) == 0 {
-		return 1
-	}
-	n := c.Reduction[len(c.Reduction)-1].Extent
+	n := c.InnerReduction()
 	if c.Sum.Type.IsFloat() {
 		return PartialSumOf(n)
 	}

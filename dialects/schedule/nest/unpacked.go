@@ -18,12 +18,7 @@ const (
 )
 
 // Run is the length of the reduction that stands in one piece in the left operand: the extent of its innermost dimension.
-func (n *LowPrecision) Run() int64 {
-	if len(n.C.Reduction) == 0 {
-		return 1
-	}
-	return n.C.Reduction[len(n.C.Reduction)-1].Extent
-}
+func (n *LowPrecision) Run() int64 { return n.C.InnerReduction() }
 
 // Length is the length of the reduction.
 func (n *LowPrecision) Length() int64 { return Points(n.C.Reduction) }
