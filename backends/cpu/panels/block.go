@@ -129,24 +129,20 @@ func (b *Store) load(number int, load LoadConst) (tensorfile.Tensor, error) {
 
 // Write writes the block, piece by piece: one constant is in memory at a time.
 func (b *Store) Write(to io.Writer, load LoadConst) error {
-	w := bufio.NewWriterSize(to, 1<<20)
+	w := bufio.NewWriterSize(to, 1<<20) // it keeps its first error until Flush
 	at := int64(0)
 	for _, p := range b.Pieces {
 		t, err := b.load(p.Constant, load)
 		if err != nil {
 			return err
 		}
-		if _, err := w.Write(make([]byte, p.Offset-at)); err != nil {
-			return diag.Fault("%v", err)
-		}
+		w.Write(make([]byte, p.Offset-at))
 		if err := p.Write(w, t.Data); err != nil {
 			return diag.Fault("%v", err)
 		}
 		at = p.Offset + p.Bytes
 	}
-	if _, err := w.Write(make([]byte, b.Bytes-at)); err != nil {
-		return diag.Fault("%v", err)
-	}
+	w.Write(make([]byte, b.Bytes-at))
 	if err := w.Flush(); err != nil {
 		return diag.Fault("%v", err)
 	}

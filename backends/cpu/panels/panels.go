@@ -95,16 +95,19 @@ func (l Layout) pack(w io.Writer, data []byte) error {
 	if l.Winograd.Size > 0 {
 		return l.packWinograd(w, data)
 	}
-	reduced := offsets(l.Reduced)
-	panel := make([]byte, int64(len(reduced))*l.Width*int64(l.Size))
+	reduced, size := offsets(l.Reduced), int64(l.Size)
+	panel := make([]byte, int64(len(reduced))*l.Width*size)
 	return l.eachPanel(w, data, panel, reduced, func(first, live int64) {
 		if live < l.Width {
 			clear(panel)
 		}
-		for x := range live {
-			l.packColumn(panel[x*int64(l.Size):], data, first+x*l.Step*int64(l.Size), reduced, x, live)
-			if l.Step == 1 {
-				break // the first call has copied all columns
+		run := int64(1) // columns that are neighbours
+		if l.Step == 1 {
+			run = live
+		}
+		for k, at := range reduced {
+			for x := int64(0); x < live; x += run {
+				copy(panel[(int64(k)*l.Width+x)*size:][:run*size], data[first+(at+x*l.Step)*size:])
 			}
 		}
 	})
@@ -126,18 +129,6 @@ func (l Layout) eachPanel(w io.Writer, data, panel []byte, reduced []int64, fill
 		}
 	}
 	return nil
-}
-
-// packColumn copies one column, or all live ones if they are neighbours.
-func (l Layout) packColumn(to, data []byte, first int64, fold []int64, x, live int64) {
-	size, n := int64(l.Size), int64(l.Size)
-	if l.Step == 1 {
-		n *= live
-	}
-	for k, at := range fold {
-		from, row := first+at*size, int64(k)*l.Width*size
-		copy(to[row:row+n], data[from:from+n])
-	}
 }
 
 // inside checks that a panel's elements are in the array.
