@@ -44,11 +44,15 @@ func (t *Tree) If(s *tree.If) {
 	for _, c := range s.Conds {
 		conds = append(conds, c.String())
 	}
-	t.Open("if (%s) {", strings.Join(conds, " && "))
-	t.List(s.Then)
-	if len(s.Else) > 0 {
+	t.choice(strings.Join(conds, " && "), s.Then, s.Else)
+}
+
+func (t *Tree) choice(cond string, then, other []tree.Stmt) {
+	t.Open("if (%s) {", cond)
+	t.List(then)
+	if len(other) > 0 {
 		t.Else()
-		t.List(s.Else)
+		t.List(other)
 	}
 	t.Close()
 }
@@ -64,15 +68,7 @@ func (t *Tree) At(s *tree.At) {
 }
 
 // Branch writes a choice by a computed value.
-func (t *Tree) Branch(s *tree.Branch) {
-	t.Open("if (%s) {", Bare(t.Computed(s.Computed)))
-	t.List(s.Then)
-	if len(s.Else) > 0 {
-		t.Else()
-		t.List(s.Else)
-	}
-	t.Close()
-}
+func (t *Tree) Branch(s *tree.Branch) { t.choice(Bare(t.Computed(s.Computed)), s.Then, s.Else) }
 
 // Element is the C type of a memory's elements.
 func (t *Tree) Element(m *tree.Memory) string {
