@@ -433,15 +433,7 @@ func (x *pricing) places(c *nest.Contraction) float64 {
 	if c.Window.Guard == nil {
 		return 0
 	}
-	n := 1.0
-	for _, d := range c.Reduction {
-		for _, l := range d.Loops {
-			if c.Window.Guard.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && e.Ref == l }) {
-				n *= float64(x.analysis.Kernel.Loops[l].Extent())
-			}
-		}
-	}
-	return n
+	return float64(nest.SaturatingProduct(c.GuardExtents(x.analysis.Kernel)...))
 }
 
 // How many operations on vectors take as long as copying an element into a panel, one that is two apart from the next, as finding out whether an element of a window is there, and as turning a result round that

@@ -98,12 +98,7 @@ func OfRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, r *nest.
 	c := newCounting(k)
 	w := &Work{}
 	for _, s := range k.Statements {
-		times := c.extents(s.Over)
-		w.add(c.of(s.Value, times), 1)
-		if s.Store >= 0 {
-			c.loads[s.Store] += times
-			w.Stores += times
-		}
+		w.add(c.statement(s.Value, int(s.Store), c.extents(s.Over)), 1)
 	}
 	first := scalar.Invalid
 	if len(k.Operands) > 0 {
@@ -131,18 +126,23 @@ func OfRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, r *nest.
 	return w
 }
 
+// statement counts a value that is computed so many times, and stored to an operand, or to none.
+func (c *counting) statement(value *scalar.Expr, store int, times float64) Count {
+	sum := c.of(value, times)
+	if store >= 0 {
+		c.loads[store] += times
+		sum.Stores += times
+	}
+	return sum
+}
+
 // beside counts what a kernel takes that does not go along a loop.
 func beside(k *schedule.Kernel, loop int) (sum Count) {
 	c := newCounting(k)
 	c.lane = loop
 	for _, s := range k.Statements {
-		if slices.Contains(s.Over, int64(loop)) {
-			continue
-		}
-		times := c.extents(s.Over)
-		sum.add(c.of(s.Value, times), 1)
-		if s.Store >= 0 {
-			sum.Stores += times
+		if !slices.Contains(s.Over, int64(loop)) {
+			sum.add(c.statement(s.Value, int(s.Store), c.extents(s.Over)), 1)
 		}
 	}
 	return sum
@@ -160,11 +160,7 @@ func OfInstance(in *instance.Instance, extents []int64) (sum Count, of scalar.DT
 		for _, d := range s.Over {
 			times *= c.loops[d]
 		}
-		sum.add(c.of(s.Value, times), 1)
-		if s.Store >= 0 {
-			c.loads[s.Store] += times
-			sum.Stores += times
-		}
+		sum.add(c.statement(s.Value, s.Store, times), 1)
 	}
 	first := scalar.Invalid
 	if len(in.Operands) > 0 {
