@@ -131,6 +131,30 @@ func (k *Kernel) Space() zspace.Range {
 	return r
 }
 
+// Visit calls f for each part of the values of a kernel, with how often it is computed: at all points of its statement and of the reductions that it is
+// in. A reduction counts as often as what it reduces.
+func (k *Kernel) Visit(f func(e *scalar.Expr, times float64)) {
+	var visit func(e *scalar.Expr, times float64)
+	visit = func(e *scalar.Expr, times float64) {
+		if e.Op == scalar.Reduce && !e.IsAt() {
+			for _, l := range e.Over {
+				times *= float64(k.Loops[l].Extent())
+			}
+		}
+		f(e, times)
+		for _, a := range e.Args {
+			visit(a, times)
+		}
+	}
+	for _, s := range k.Statements {
+		times := 1.0
+		for _, l := range s.Over {
+			times *= float64(k.Loops[l].Extent())
+		}
+		visit(s.Value, times)
+	}
+}
+
 // Parallel gives the loops that some stored statement runs over: those that no result is folded along.
 func (k *Kernel) Parallel() []int {
 	in := make([]bool, len(k.Loops))

@@ -33,7 +33,7 @@ func (t Target) Candidates(a *nest.Analysis, complete func(*schedule.Config) err
 
 // Price is what a candidate is thought to take on one thread.
 func (t Target) Price(a *nest.Analysis, c *Candidate) (cost.Estimate, error) {
-	return t.facts().Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(1, c.cycles), Operations: operations(a), Bytes: nest.OperandBytes(a.Kernel, a.Buffers)})
+	return t.facts().Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(1, c.cycles), Operations: operations(a.Kernel), Bytes: nest.OperandBytes(a.Kernel, a.Buffers)})
 }
 
 // special refuses what a kernel is besides a form that keeps more in registers or computes less.
@@ -120,14 +120,14 @@ func (x *considering) winograd(w *nest.Winograd, reason error) {
 func (x *considering) contraction(c *nest.Contraction, reason error) {
 	pack := x.t.PackingOf(c)
 	best := registerTile(x.t.tilesOf(c, pack))
-	add := func(tile RegisterTile, pack Packing, reason error) {
+	add := func(tile pricedTile, pack Packing, reason error) {
 		p := x.t.planTile(c, pack, tile)
 		x.add(x.t.productCycles(p, c), reason, p.stage(x.a.Kernel, c, p.rightPack(c)))
 	}
 	add(best, pack, reason)
 	for _, other := range x.t.tilesOf(c, pack) {
-		if other.RegisterTile != best {
-			add(other.RegisterTile, pack, reason)
+		if other != best {
+			add(other, pack, reason)
 		}
 	}
 	for _, other := range x.t.otherPackings(c, pack) {

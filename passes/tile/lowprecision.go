@@ -42,7 +42,7 @@ func (t Target) lowPrecisionStage(n *nest.LowPrecision) schedule.Stage {
 	}
 	tileRows, tileCols := t.lowPrecisionTile(n.Group)
 	length := n.C.Reduction[0].Extent
-	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}, length: length, batch: nest.Points(n.C.Batch), fold: length, Packing: Packing{Right: UpFront}}
+	p := productPlan{lanes: t.lanes(4), tile: pricedTile{RegisterTile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}}, length: length, batch: nest.Points(n.C.Batch), fold: length, Packing: Packing{Right: UpFront}}
 	bytes := 4 / n.Group
 	if length*bytes > narrowFold {
 		p.fold = even(length, narrowFold/bytes, max(SumBlock, NarrowBlock/bytes))
@@ -74,7 +74,7 @@ func (t Target) unpackedTile(n *nest.LowPrecision) (rows, cols int64) {
 func (t Target) unpackedStage(n *nest.LowPrecision) schedule.Stage {
 	tileRows, tileCols := t.unpackedTile(n)
 	length, bytes := n.Length(), 4/n.Group
-	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{tileRows, tileCols / t.lanes(4)}, length: length, batch: nest.Points(n.C.Batch), Packing: Packing{Right: UpFront}}
+	p := productPlan{lanes: t.lanes(4), tile: pricedTile{RegisterTile: RegisterTile{tileRows, tileCols / t.lanes(4)}}, length: length, batch: nest.Points(n.C.Batch), Packing: Packing{Right: UpFront}}
 	p.rows = even(n.C.Row.Extent, t.L2/4/max(1, length*bytes), tileRows)
 	p.cols = min(roundUp(n.C.Col.Extent, tileCols), roundDown(t.L2/2/max(1, length*bytes), tileCols))
 	if n.C.Transposed {

@@ -28,12 +28,10 @@ func (t Target) facts() cost.Device {
 
 // productCycles is the time of a contraction's register tiles on one core.
 func (t Target) productCycles(p productPlan, c *nest.Contraction) float64 {
-	for _, x := range t.tilesOf(c, p.Packing) {
-		if x.RegisterTile == p.tile {
-			return float64(x.cycles) / cycleParts * float64(p.length) * float64(p.batch) * float64(max(1, c.Col.Extent)) / float64(min(c.Col.Extent, t.keptColumns(c, int64(c.Sum.Type.Size()), p.Right)))
-		}
+	if p.tile.cycles == noTile { // one product at a time
+		return float64(nest.SaturatingProduct(p.length, p.batch, c.Row.Extent, c.Col.Extent))
 	}
-	return float64(nest.SaturatingProduct(p.length, p.batch, c.Row.Extent, c.Col.Extent)) // it has none: one product at a time
+	return float64(p.tile.cycles) / cycleParts * float64(p.length) * float64(p.batch) * float64(max(1, c.Col.Extent)) / float64(min(c.Col.Extent, t.keptColumns(c, int64(c.Sum.Type.Size()), p.Right)))
 }
 
 // lowPrecisionCycles is the time of a low-precision contraction.
@@ -43,7 +41,7 @@ func (t Target) lowPrecisionCycles(n *nest.LowPrecision) float64 {
 }
 
 // scalarCycles is the time of a kernel that does so many operations in a cycle.
-func (x *considering) scalarCycles(rate float64) float64 { return operations(x.a) / rate }
+func (x *considering) scalarCycles(rate float64) float64 { return operations(x.a.Kernel) / rate }
 
 // stagedCycles is the time of scans: each element of what a kernel reads and writes is looked at a few times.
 func (x *considering) stagedCycles() float64 {
@@ -51,33 +49,9 @@ func (x *considering) stagedCycles() float64 {
 }
 
 // operations is about how many additions a kernel takes, point by point.
-func operations(a *nest.Analysis) float64 {
-	sum := 0.0
-	for _, s := range a.Kernel.Statements {
-		sum += operationsOf(a.Kernel, s.Value, extents(a.Kernel, s.Over))
-	}
+func operations(k *schedule.Kernel) (sum float64) {
+	k.Visit(func(e *scalar.Expr, times float64) { sum += times * (1 + instance.Weight(e)) })
 	return sum
-}
-
-// operationsOf is what an expression takes that is computed so many times.
-func operationsOf(k *schedule.Kernel, e *scalar.Expr, times float64) float64 {
-	if e.Op == scalar.Reduce && !e.IsAt() {
-		times *= extents(k, e.Over)
-	}
-	sum := times * (1 + instance.Weight(e))
-	for _, a := range e.Args {
-		sum += operationsOf(k, a, times)
-	}
-	return sum
-}
-
-// extents is how many values some loops have together.
-func extents[N int | int64](k *schedule.Kernel, loops []N) float64 {
-	n := 1.0
-	for _, l := range loops {
-		n *= float64(k.Loops[l].Extent())
-	}
-	return n
 }
 
 // otherPacking is a way to read operands that is not chosen, and why.

@@ -63,15 +63,18 @@ type pricedTile struct {
 }
 
 // registerTile chooses the tile that takes the fewest cycles; of equals the one that uses more often what it loads, the first of them.
-func registerTile(tiles []pricedTile) RegisterTile {
-	best := pricedTile{RegisterTile{1, 1}, 1 << 62}
+func registerTile(tiles []pricedTile) pricedTile {
+	best := pricedTile{RegisterTile{1, 1}, noTile}
 	for _, x := range tiles {
 		if x.cycles < best.cycles || x.cycles == best.cycles && x.reuse() > best.reuse() {
 			best = x
 		}
 	}
-	return best.RegisterTile
+	return best
 }
+
+// noTile is the price where there is no register tile.
+const noTile = 1 << 62
 
 // registerTiles gives the register tiles that a product of rows by cols can have, priced for a core that does two
 // multiply-adds and two loads in a cycle and has results after four; columns of a reduction that is so long that they come from the
@@ -162,7 +165,7 @@ func (p *productPlan) threads(c *nest.Contraction) bool {
 // productPlan is how a contraction is cut.
 type productPlan struct {
 	lanes         int64
-	tile          RegisterTile
+	tile          pricedTile
 	rows, cols    int64 // of a piece
 	fold          int64 // values of the innermost reduction dimension that run at once
 	streamed      int64 // rows of the right operand that are read side by side where it is read in order, else 0
@@ -206,7 +209,7 @@ func rowShare(c *nest.Contraction, lanes int64) int64 {
 }
 
 // planTile chooses the other sizes for a register tile.
-func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) productPlan {
+func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) productPlan {
 	size := int64(c.Sum.Type.Size())
 	p := productPlan{tile: tile, lanes: t.lanes(c.Sum.Type.Size()), length: nest.Points(c.Reduction), batch: nest.Points(c.Batch), fold: 1, block: nest.PartialSum(c),
 		Packing: from}
