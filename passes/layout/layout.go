@@ -21,12 +21,13 @@ import (
 
 // Run chooses layouts, and gives how many buffers are not row-major afterwards.
 func Run(g *ir.Graph) int {
-	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}}
+	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, joined: map[ir.NodeID][]int{}}
 	buffers := whole.Buffers(g)
 	for n := range g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Kernel:
 			c.connect(b)
+			c.together(b)
 			if _, ok := nest.FindBackToBack(b, buffers); ok || fewSummed(b) { // it is none with results in another order, or its vectors follow them
 				for _, o := range b.Operands {
 					c.ordered.Add(o.Buffer)
@@ -47,7 +48,7 @@ func Run(g *ir.Graph) int {
 		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.ordered.Has(n.ID) {
 			continue
 		}
-		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() {
+		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() && !slices.Contains(c.joined[n.ID], dim) {
 			innermost(b, dim)
 			changed++
 		}
@@ -136,6 +137,7 @@ type chooser struct {
 	fixed   ir.NodeSet              // buffers that are copied as they are
 	sent    ir.NodeSet              // others that are copied, whose elements stay as near to each other as they are
 	ordered ir.NodeSet              // buffers whose elements stay in the order that they have
+	joined  map[ir.NodeID][]int     // dimensions of a buffer that a kernel sums together: their order is that of the sum
 }
 
 func (c *chooser) root(id ir.NodeID) ir.NodeID {
@@ -225,6 +227,28 @@ func parallel(k *schedule.Kernel, a, b *schedule.Operand) bool {
 		}
 	}
 	return shared > 0 && differ <= 1
+}
+
+// together notes which dimensions of operands one sum goes along, all of each, if these are several: with another one innermost the sum would have another order, and so other bits
+// than where another kernel has joined them, as a reshape before the sum does.
+func (c *chooser) together(k *schedule.Kernel) {
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			for i := 0; e.Op == scalar.Reduce && i < len(k.Operands); i++ {
+				o, dims := &k.Operands[i], []int(nil)
+				for d := range o.Access.Projection {
+					loops := loopsOf(k, o, d)
+					if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !slices.Contains(e.Over, l) }) {
+						dims = append(dims, d)
+					}
+				}
+				if len(dims) > 1 {
+					c.joined[o.Buffer] = append(c.joined[o.Buffer], dims...)
+				}
+			}
+			return true
+		})
+	}
 }
 
 // vote notes which dimension the convolutions of a group want innermost: the one that only the filters' loops move along.
