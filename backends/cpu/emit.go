@@ -79,6 +79,12 @@ const header = `// %s
 #include "tapc_rt.h"
 
 #define TAPC_FN static inline __attribute__((always_inline, unused))
+// Before a loop whose steps are all written out, so that arrays that it goes through stay in registers.
+#if defined(__clang__)
+#define TAPC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TAPC_UNROLL _Pragma("GCC unroll 1024")
+#endif
 // Asks for the memory that is some elements from a pointer, within what it points into or not.
 #define TAPC_FETCH(p, n, write, near) __builtin_prefetch((const void *)((uintptr_t)(p) + (uintptr_t)(n) * sizeof *(p)), write, near)
 // Where compilers have to have written an array, and read anew what they read behind it.
@@ -310,7 +316,7 @@ func (e *emitter) write(node *ir.Node, a *nest.Analysis) (*code, error) {
 		return nil, diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
 	about := append(cnest.About(e.g, a.Kernel), "  "+c.String())
-	return &code{about: about, first: a.Kernel, text: text, bytes: codeBytes(text, c), written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
+	return &code{about: about, first: a.Kernel, text: text, bytes: codeBytes(text, c) + e.unit.Table.Inlined, written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
 }
 
 // Bytes of the instructions of a kernel: what each has, and for each character of its C, of products and of others, which have functions in place.

@@ -55,7 +55,11 @@ type operand struct {
 type side struct {
 	form        panels.BlockForm
 	name, count string
+	sums        string // the template that adds up the bytes of lanes
 }
+
+// template is what packs blocks of the operand.
+func (o *operand) template() string { return "tapc_" + o.side.count }
 
 // New lays out the operands of a low-precision product, which is cut as blocking.ReadLowPrecision says.
 func New(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, d blocking.Decided) *Kernel {
@@ -64,8 +68,8 @@ func New(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffe
 	c.Sum = sum
 	n := &Kernel{n: found, p: &product.Product{Blocking: &blocking.Blocking{Target: t, K: wide, C: &c, D: sum.Type,
 		N: t.Lanes(4), Cut: d.Cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}}
-	n.left = n.operandOf(buffers, c.Left, point.Axis{Dim: c.Row, Variable: "i"}, d.Rounds.Left, side{panels.Lines, "left", "rows"})
-	n.right = n.operandOf(buffers, c.Right, point.Axis{Dim: c.Col, Variable: "j"}, d.Rounds.Right, side{panels.Across, "right", "columns"})
+	n.left = n.operandOf(buffers, c.Left, point.Axis{Dim: c.Row, Variable: "i"}, d.Rounds.Left, side{panels.Lines, "left", "rows", "tapc_line_sums"})
+	n.right = n.operandOf(buffers, c.Right, point.Axis{Dim: c.Col, Variable: "j"}, d.Rounds.Right, side{panels.Across, "right", "columns", "tapc_across_sums"})
 	if found.Unpacked {
 		n.right.layout.Blocked.Run = found.Run()
 	}

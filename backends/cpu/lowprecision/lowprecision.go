@@ -79,26 +79,30 @@ func (n *Kernel) In(e *unit.Unit, name string) *Kernel {
 func (n *Kernel) Templates() string {
 	n.p.Call(n.called)
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
-	if n.n.Unpacked {
-		n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
-		if n.rowSummed() {
-			n.rowSums()
-		}
+	n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
+	if n.n.Unpacked && n.rowSummed() {
+		n.rowSums()
 	}
 	n.functions()
 	if n.p.C.Transposed {
 		n.p.TransposeSums(scalar.UInt32, "uint32_t")
 	}
-	for _, o := range n.packed() {
-		if !o.fixed {
-			o.packFunction()
-		}
-	}
 	return n.String()
 }
 
 // Common names the function of a template that kernels have together.
-func (n *Kernel) Common(template string) string { return n.left.converter().Places()(template) }
+func (n *Kernel) Common(template string) string {
+	if strings.HasSuffix(template, "_sums") {
+		once(n.p.E.V, "sums.c")
+		return template
+	}
+	for _, o := range n.packed() {
+		if template == o.template() {
+			return o.packer()
+		}
+	}
+	return n.left.converter().Places()(template)
+}
 
 // Constant gives the place in the kernel's table of an operand that was packed when the program was built.
 func (n *Kernel) Constant(operand int) int {
@@ -115,7 +119,7 @@ func (n *Kernel) Threads() bool { return n.p.Threads() }
 func (n *Kernel) Region(loop *tree.For) (name, picoseconds string) {
 	last := macrotile.LastLeaf(loop.Body)
 	for _, o := range n.packed() {
-		if strings.HasSuffix(last, o.side.count) {
+		if last == o.template() || last == o.side.sums {
 			return "pack_" + o.side.count, unit.Each(float64(o.wide()/tile.NarrowPanel*o.panel())/unit.PackRate, 1)
 		}
 	}

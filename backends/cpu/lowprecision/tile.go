@@ -1,9 +1,9 @@
 package lowprecision
 
 import (
+	"cmp"
 	"fmt"
 
-	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/product"
@@ -15,13 +15,14 @@ import (
 // define adds a text to the definitions before the kernels.
 func (n *Kernel) define(name, text string) { n.p.E.V.Define(name, func() string { return text }) }
 
-// defineFile adds a file of the folder microkernels to the definitions before the kernels.
-func (n *Kernel) defineFile(file string) {
-	n.p.E.V.Define(file, func() string { return micro.Text(file) })
+// once adds a file of micro-kernels to the definitions before the kernels.
+func once(v *vector.Printer, file string) {
+	v.Define(file, func() string { return micro.Text(file) })
 }
 
 // functions writes those of all tiles, in all sizes.
 func (n *Kernel) functions() {
+	product.DefineNumbers(n.p.E.V)
 	for _, t := range n.tiles {
 		t.Kernel.Define(n.p.E.V, n.p.N)
 		n.guarded(t, func() {
@@ -115,17 +116,30 @@ func (n *Kernel) declareRowSums(rows string) string {
 
 // matrixFunction writes the function that computes two by two tiles of the matrix unit, or those of them that there are.
 func (t registerTile) matrixFunction(n *Kernel) {
+	once(n.p.E.V, "tilerows.c")
+	call := n.p.E.V.Of(n.p.VectorType(), n.p.N).File(files, "matrix.c", "_"+t.Function, "TAPC_TAKE(c, a, w) "+t.Function+"(c, a, w)")
 	n.open("up to 32 rows and columns with the matrix unit", "", "amx", ", int rows, int cols")
 	n.Line("const int down = rows > 16, across = cols > 16;")
-	if n.n.Unpacked {
-		n.Line("_Alignas(64) uint32_t c[1024];")
-		t.matrixUnpacked(n)
+	numbers := n.numbers(16 * n.bytesOf(n.p.C.Row))
+	if !n.n.Unpacked {
+		numbers = n.numbers(n.left.panel())
+	}
+	n.Line("%s", product.Sums{}.Numbers(numbers...))
+	if n.parted() {
+		n.Line("uint32_t *c = open;")
 	} else {
-		t.matrixPanels(n)
+		n.Line("_Alignas(64) uint32_t c[1024];")
 	}
-	for x, when := range tileLives {
-		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
+	first, count := n.part()
+	n.Line("%s(%s, c, down, across);", call("tapc_matrix_begin"), first)
+	if n.n.Unpacked {
+		at := n.runs()
+		n.Line("%s(t, a%s, w%s, rows, down, across);", call("tapc_matrix_run"), at[0], at[1])
+		n.Close(len(n.p.C.Reduction) - 1)
+	} else {
+		n.Line("%s(t, a, w, %s, %s, down, across);", call("tapc_matrix_panels"), first, count)
 	}
+	n.Line("%s(c, down, across);", call("tapc_matrix_end"))
 	if n.parted() {
 		n.Line("if (f + fn < %d) return;", n.left.blocks())
 	}
@@ -136,130 +150,55 @@ func (t registerTile) matrixFunction(n *Kernel) {
 	n.Close()
 }
 
-// matrixPanels writes the loop over the blocks of panels.
-func (t registerTile) matrixPanels(n *Kernel) {
-	first, count := "0", fmt.Sprint(n.left.blocks())
+// part is the first of the blocks that are multiplied at once, and how many these are.
+func (n *Kernel) part() (first, count string) {
 	if n.parted() {
-		first, count = "f", "fn"
+		return "f", "fn"
 	}
-	if n.parted() {
-		n.Line("uint32_t *c = open;")
-		n.Open("if (f > 0) {")
-		for x, when := range tileLives {
-			n.Line("%stapc_tile_load(%d, c + %d);", when, x, 256*x)
-		}
-		n.Close()
-		n.Open("else {")
-		zeroTiles(n.Text)
-		n.Close()
-	} else {
-		n.Line("_Alignas(64) uint32_t c[1024];")
-		zeroTiles(n.Text)
-	}
-	n.Open("for (int64_t k = %s, end = %s + %s; k < end; k++) {", first, first, count)
-	n.Line("const uint8_t *ak = a + k * %d, *wk = w + k * %d;", panels.BlockBytes, panels.BlockBytes)
-	n.Line("for (int x = 0; x < %d; x += 256) TAPC_FETCH(ak, %d + x, 0, 3);", panels.BlockBytes, 4*panels.BlockBytes)
-	t.matrixStep(n, func(half int64) {
-		n.Line("tapc_tile_load(%d, ak%s);", 4+half, []string{"", fmt.Sprintf(" + %d", n.left.panel())}[half])
-	})
-	n.Close()
+	return "0", fmt.Sprint(n.left.blocks())
 }
 
-// zeroTiles clears the tiles of sums.
-func zeroTiles(t *cnest.Text) {
-	for x := range tileLives {
-		t.Line("tapc_tile_zero(%d);", x)
+// numbers are those of a register tile beside its rows and vectors; half is how far its second sixteen rows are behind its first.
+func (n *Kernel) numbers(half int64) []product.Number {
+	common := []product.Number{{Name: "panel", Value: n.right.panel()}, {Name: "half", Value: half}}
+	if n.n.Unpacked {
+		run := n.n.Run() * n.left.layout.Blocked.Size()
+		return append(common, product.Number{Name: "row", Value: n.bytesOf(n.p.C.Row)}, product.Number{Name: "whole", Value: run / 4}, product.Number{Name: "some", Value: run % 4})
 	}
+	groups := (n.p.Length + n.n.Group - 1) / n.n.Group
+	return append(common, product.Number{Name: "row", Value: tile.NarrowBlock}, product.Number{Name: "whole", Value: (groups-1)%tile.NarrowPanel + 1}, product.Number{Name: "blocks", Value: n.left.blocks()})
 }
-
-// matrixStep writes a step of the loop over the reduction: load loads one of two tiles of rows, and the columns are at wk.
-func (t registerTile) matrixStep(n *Kernel, load func(half int64)) {
-	load(0)
-	n.Line("tapc_tile_load(6, wk);")
-	n.Line("%s(0, 4, 6);", t.Function)
-	n.Open("if (across) {")
-	n.Line("tapc_tile_load(7, wk + %d);", n.right.panel())
-	n.Line("%s(1, 4, 7);", t.Function)
-	n.Close()
-	n.Line("if (!down) continue;")
-	load(1)
-	n.Line("%s(2, 5, 6);", t.Function)
-	n.Line("if (across) %s(3, 5, 7);", t.Function)
-}
-
-// tileLives are the conditions under which each of the four tiles of sums is there.
-var tileLives = []string{"", "if (across) ", "if (down) ", "if (down && across) "}
 
 // vectorFunction writes the function that keeps the sums of some rows and columns in vector registers.
 func (t registerTile) vectorFunction(n *Kernel, rows, cols int64) {
-	lanes := int64(n.p.N)
-	sums := product.Sums{Type: n.p.E.V.Type(n.p.VectorType(), n.p.N), Rows: rows, Vectors: (cols + lanes - 1) / lanes}
+	v, lanes := n.p.E.V, int64(n.p.N)
+	bits := v.Type(scalar.UInt32, n.p.N)
+	sums := product.Sums{Type: v.Type(n.p.VectorType(), n.p.N), Rows: rows, Vectors: (cols + lanes - 1) / lanes}
+	once(v, "some.c")
+	call := v.Of(n.p.VectorType(), n.p.N).File(files, "tile.c", "_"+t.Name, "TAPC_KNOWN "+cmp.Or(t.Known(), "1"), "TAPC_ROW_FN "+t.Attribute()+"TAPC_FN", fmt.Sprintf("TAPC_RUN %d", t.Run()),
+		"TAPC_VECTOR_AT "+sums.Type+"u", "TAPC_GROUPS "+bits, "TAPC_GROUPS_AT "+bits+"u", "TAPC_SPLAT(x) "+v.Splat(vector.Value{Text: "x", Type: scalar.UInt32, Uniform: true}, n.p.N).Text,
+		"TAPC_TAKE(c, a, w) "+t.Step(v, n.p.N, "c", "a", "w"))
+	n.p.E.Table.Inlined += rows * sums.Vectors * product.SumCode
 	n.open(fmt.Sprintf("%d rows and %d columns", rows, cols), t.Attribute(), fmt.Sprintf("%s_%dx%d", t.Name, rows, cols), "")
+	n.Line("%s", sums.Numbers(n.numbers(0)...))
+	n.Line("%s %s, %s = {{0}};", sums.Type, sums.Array("c"), sums.Array("s"))
+	first, count := n.part()
 	if n.n.Unpacked {
-		t.sumUnpacked(n, sums)
+		n.Line("%s(t, c);", call("tapc_groups_begin"))
+		at := n.runs()
+		n.Line("%s(t, a%s, w%s, c, s);", call("tapc_run"), at[0], at[1])
+		n.Close(len(n.p.C.Reduction) - 1)
+		if t.Run() == 0 {
+			n.Line("%s(t, c, s);", call("tapc_groups_end"))
+		}
 	} else {
-		t.sumPanels(n, sums)
+		n.Line("%s(t, a + i %% %d * %d, w, %s, %s, c, s);", call("tapc_panels"), tile.NarrowPanel, tile.NarrowBlock, first, count)
 	}
 	if n.parted() {
-		count := sums.Rows * sums.Vectors
-		n.Line("%su *kept = (%su *)open;", sums.Type, sums.Type)
-		n.Line("if (f > 0) for (int x = 0; x < %d; x++) s[x] += kept[x];", count)
-		n.Open("if (f + fn < %d) {", n.left.blocks())
-		n.Line("for (int x = 0; x < %d; x++) kept[x] = s[x];", count)
-		n.Line("return;")
-		n.Close()
+		n.Line("if (!%s(t, f, fn, open, s)) return;", call("tapc_groups_whole"))
 	}
 	n.finishTile(t, func(x string) string { return t.result(n, sums, x) }, fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
 	n.Close()
-}
-
-// sumPanels writes the loop over the blocks of panels.
-func (t registerTile) sumPanels(n *Kernel, sums product.Sums) {
-	first, count := "0", fmt.Sprint(n.left.blocks())
-	if n.parted() {
-		first, count = "f", "fn"
-	}
-	n.Line("%s s[%d] = {{0}};", sums.Type, sums.Rows*sums.Vectors)
-	n.Line("const uint8_t *lane = a + i %% %d * %d;", tile.NarrowPanel, tile.NarrowBlock)
-	n.Line("int64_t k = %s;", first)
-	n.Open("for (const int64_t end = %s + %s; k < end;) {", first, count)
-	sums.Declare(n.Text)
-	if run := t.Run(); run > 0 {
-		n.Line("const int64_t part = k + %d < end ? k + %d : end;", run, run)
-	} else {
-		n.Line("const int64_t part = end;")
-	}
-	n.Open("for (; k < part; k++) {")
-	n.Line("const uint8_t *ak = lane + k * %d, *wk = w + k * %d;", panels.BlockBytes, panels.BlockBytes)
-	if groups := (n.p.Length + n.n.Group - 1) / n.n.Group; groups%tile.NarrowPanel == 0 {
-		n.Line("const int groups = %d;", tile.NarrowPanel)
-	} else {
-		n.Line("const int groups = k + 1 < %d ? %d : %d;", n.left.blocks(), tile.NarrowPanel, groups%tile.NarrowPanel)
-	}
-	n.Line("#pragma GCC unroll %d", t.Unrolled(0))
-	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
-	t.step(n, sums, func(r int64) string { return fmt.Sprintf("*(const tapc_u32_any *)(ak + %d)", r*tile.NarrowBlock) })
-	n.Close(2)
-	sums.Add(n.Text)
-	n.Close()
-}
-
-// step writes one step of the reduction: a group of every row, which left gives, and of every column.
-func (t registerTile) step(n *Kernel, sums product.Sums, left func(r int64) string) {
-	lanes := int64(n.p.N)
-	bits := n.p.E.V.Type(scalar.UInt32, n.p.N)
-	for x := range sums.Vectors {
-		at := x * lanes
-		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
-	}
-	for r := range sums.Rows {
-		n.Open("{")
-		n.Line("const %s a0 = %s;", bits, n.p.E.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.p.N).Text)
-		for x := range sums.Vectors {
-			n.Line("%s", t.Step(n.p.E.V, n.p.N, fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
-		}
-		n.Close()
-	}
 }
 
 // columnSums writes the address of those of the vector x.

@@ -107,11 +107,13 @@ func (d *driver) pack(o *operand, first *tree.Index, count int64) []tree.Stmt {
 			}
 			block := k.Div(per).Times(panels.BlockBytes)
 			blocks := box(block, block.Plus(panels.BlockBytes))
-			from := d.Of(o.operand, batch, lanes, lanes, d.Run(k, k.Plus(per).Min(tree.Const(d.Length))))
-			body = append(body, d.Call(o.side.count, []tree.Box{blocks}, []tree.Box{from}, append(macrotile.Coordinates(batch, at, here, k), blocks.Address())...))
+			values := d.Run(k, k.Plus(per).Min(tree.Const(d.Length)))
+			from, to := d.Of(o.operand, batch, lanes, lanes, values), macrotile.Constants(o.panel())
+			args := append(macrotile.Constants(o.layout.Step, d.C.Reduction[0].Step(v)), tree.Numbers(here, values[0].To.Minus(k))...)
+			body = append(body, tree.Call(o.template(), []tree.Box{blocks}, []tree.Box{from}, slices.Concat([]tree.Argument{from.Address()}, args, []tree.Argument{blocks.Address()}, to)...))
 			if o.summed() { // behind the last
 				all := box(tree.Const(0), tree.Const(o.panel()))
-				leaf := d.Call("sum_"+o.side.count, []tree.Box{all}, nil, all.Address(), tree.Number(here))
+				leaf := tree.Call(o.side.sums, []tree.Box{all}, nil, slices.Concat([]tree.Argument{all.Address()}, macrotile.Constants(o.blocks()), []tree.Argument{tree.Number(here)}, to)...)
 				body = append(body, &tree.If{Conds: []tree.Cond{{Var: k.Var(), From: tree.Const(d.Length - per)}}, Then: []tree.Stmt{leaf}})
 			}
 			return body

@@ -115,11 +115,11 @@ func Of(sum scalar.DType) (Kernel, bool) {
 func (m Kernel) Known() string {
 	switch {
 	case m.Form == MatrixUnit:
-		return "defined(TAPC_TILES)"
+		return "TAPC_TILES"
 	case m.Machine == "":
 		return ""
 	}
-	return map[string]string{"x86_64": "defined(TAPC_X86_DOT)", "aarch64": "defined(TAPC_ARM_DOT)"}[m.Machine]
+	return map[string]string{"x86_64": "TAPC_X86_DOT", "aarch64": "TAPC_ARM_DOT"}[m.Machine]
 }
 
 // Attribute comes before functions that use the row.
@@ -141,16 +141,15 @@ func (m Kernel) Run() int64 {
 	return tile.SumBlock * m.Group / tile.NarrowBlock
 }
 
-// Step writes how sums take in products.
+// Step writes the sums after products are taken in.
 func (m Kernel) Step(v *vector.Printer, n int, sums, left, right string) string {
-	if m.Function == "" {
-		if m.Sum.IsFloat() {
-			left = v.Splat(vector.Value{Text: left, Type: m.Sum, Uniform: true}, n).Text
-			return fmt.Sprintf("%s = %s;", sums, v.Of(m.Sum, n).MultiplyAdd(left, right, sums))
-		}
-		return fmt.Sprintf("%s += %s * %s;", sums, left, right)
+	switch {
+	case m.Function != "":
+		return fmt.Sprintf("%s(%s, %s, %s)", m.Function, sums, left, right)
+	case m.Sum.IsFloat():
+		return v.Of(m.Sum, n).MultiplyAdd(v.Splat(vector.Value{Text: left, Type: m.Sum, Uniform: true}, n).Text, right, sums)
 	}
-	return fmt.Sprintf("%s = %s(%s, %s, %s);", sums, m.Function, sums, left, right)
+	return fmt.Sprintf("%s + %s * %s", sums, left, right)
 }
 
 // Define adds a row's function, and what it needs, to the definitions before the kernels.

@@ -13,6 +13,11 @@ import (
 //go:embed c/*.c
 var files embed.FS
 
+// once defines the functions of a C file that depend on no type.
+func once(v *vector.Printer, file string) {
+	v.Define(file, func() string { return vector.Text(files, file) })
+}
+
 // Common names the function of a template that kernels have together.
 func (p *Product) Common(template string) string {
 	x := p.E.V.Of(p.D, p.N)

@@ -3,8 +3,6 @@
 package product
 
 import (
-	"fmt"
-
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -40,27 +38,7 @@ func (p *Product) Threads() bool { return p.Cut.Thread }
 func (p *Product) element() string { return p.E.W.Type(p.VectorType()) }
 func (p *Product) sumType() string { return p.E.V.Type(p.VectorType(), p.N) }
 
-// cast makes a vector of the operand's type one of the type that sums are computed in.
-func (p *Product) cast(vector string) string {
-	if p.VectorType() == p.D {
-		return vector
-	}
-	return fmt.Sprintf("(%s)%s", p.sumType(), vector)
-}
-
 // outerReduction gives the reduced dimensions but the innermost.
 func (p *Product) outerReduction() []nest.Dim {
 	return p.C.Reduction[:max(0, len(p.C.Reduction)-1)]
-}
-
-// reducedLoops opens loops over reduced dimensions, and gives how far each of some views steps in them.
-func reducedLoops(t *cnest.Text, dims []nest.Dim, views ...nest.View) []string {
-	at := make([]string, len(views))
-	for x, d := range dims {
-		t.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
-		for i, v := range views {
-			at[i] += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(v)))
-		}
-	}
-	return at
 }

@@ -187,7 +187,6 @@ func (d *driver) joining(tile *tree.Index) (body []tree.Stmt) {
 // ahead is what a register tile asks for that those after it read. Each asks for a part of the
 // columns.
 func (t *task) ahead(body *[]tree.Stmt, i, j *tree.Index) []tree.Argument {
-	f := fetch{&Product{Blocking: t.Blocking}}
 	right := t.rightOf(j, t.Cut.TileCols)
 	here, number := right.First().Address(), t.Down(i).Div(t.Cut.TileRows)
 	switch t.Cut.Prefetch {
@@ -196,7 +195,7 @@ func (t *task) ahead(body *[]tree.Stmt, i, j *tree.Index) []tree.Argument {
 		return ahead(&tree.Ahead{Memory: left.Memory, From: left.First().Address(), More: tree.Const(t.Cut.TileRows * t.C.Row.Step(t.C.Views[t.C.Left])),
 			Step: tile.PanelBytes / int64(t.D.Size()), About: "rows"})
 	case schedule.PrefetchColumns:
-		return ahead(&tree.Ahead{Memory: right.Memory, From: here, More: number.Times(f.blocks() * f.pace() * t.Panel).Plus(t.Cut.TileCols * t.Deep()), Alone: true, About: "columns"})
+		return ahead(&tree.Ahead{Memory: right.Memory, From: here, More: number.Times(blocks(t.Blocking) * pace(t.Blocking) * t.Panel).Plus(t.Cut.TileCols * t.Deep()), Alone: true, About: "columns"})
 	case schedule.PrefetchStrip:
 		first := t.TilesAcross() - t.Cut.TileCols/t.Panel
 		if t.Cut.ColumnsLast && !t.Split() {

@@ -9,69 +9,172 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// registerTile writes the function that computes a tile of some rows and columns: every sum has a variable of its own, and the loop over the
-// reduction is written out for all of them.
-type registerTile struct {
-	*cnest.Text
-	p          *Product
-	rows, cols int64
-	sums       Sums
+// Sums are the sums of a register tile: of every row some vectors of a C type.
+type Sums struct {
+	Type          string
+	Rows, Vectors int64
 }
 
-// tileOf gives the writer of a tile.
-func tileOf(p *Product, rows, cols int64) *registerTile {
-	return &registerTile{p.Text, p, rows, cols, Sums{p.sumType(), rows, (cols + int64(p.N) - 1) / int64(p.N)}}
+// Array is how an array of them is declared: sizes are constants where kernels of several sizes have one function (backends/cpu/template).
+func (s Sums) Array(name string) string { return fmt.Sprintf("%s[%d * %d]", name, s.Rows, s.Vectors) }
+
+// Number is a number of a register tile, by the name of its member in C.
+type Number struct {
+	Name  string
+	Value int64
 }
+
+// DefineNumbers defines the type of the numbers of a register tile.
+func DefineNumbers(v *vector.Printer) { once(v, "numbers.c") }
+
+// Numbers declares the numbers t of a tile of sums. Those that are 0 are left out, so that functions differ in text where they differ in what is done.
+func (s Sums) Numbers(numbers ...Number) string {
+	var words []string
+	for _, n := range append([]Number{{"rows", s.Rows}, {"vectors", s.Vectors}}, numbers...) {
+		if n.Value != 0 {
+			words = append(words, fmt.Sprintf(".%s = %s", n.Name, point.Number(n.Value)))
+		}
+	}
+	return "const struct tapc_tile t = {" + strings.Join(words, ", ") + "};"
+}
+
+// registerTile writes the function that computes a tile of some rows and columns by the functions of tile.c.
+type registerTile struct {
+	*Product
+	rows, cols int64
+	sums       Sums
+	call       func(function string) string
+}
+
+func tileOf(p *Product, rows, cols int64) *registerTile {
+	v, d := p.E.V, p.VectorType()
+	m, _ := micro.Of(p.D)
+	DefineNumbers(v)
+	call := v.Of(d, p.N).File(files, "tile.c", "", "TAPC_STORED "+p.E.W.Stored(p.D), "TAPC_LOOSE "+v.Type(d, p.N)+"u", "TAPC_LOAD(p, n) "+v.Of(p.D, p.N).Load("p", "n"), "TAPC_TAKE(c, a, w) "+m.Step(v, p.N, "c", "a", "w"))
+	return &registerTile{p, rows, cols, Sums{p.sumType(), rows, (cols + int64(p.N) - 1) / int64(p.N)}, call}
+}
+
+// SumCode is how many bytes of instructions a vector of sums takes in a tile, in which it is cleared, multiplied, added and kept.
+const SumCode = 72
 
 // TileFunction writes the function of a tile of rows by cols.
 func (p *Product) TileFunction(rows, cols int64) {
-	t, stored := tileOf(p, rows, cols), p.E.W.Stored(p.D)
-	p.Line("\n// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
-	more := ""
+	t, stored, open := tileOf(p, rows, cols), p.E.W.Stored(p.D), p.C.Transposed || p.Sums > 0
+	p.E.Table.Inlined += rows * t.sums.Vectors * SumCode
+	more, next, f, values, kept := "", "&(uintptr_t){0}, 0", "0", fmt.Sprint(p.Cut.Fold), "0"
 	switch {
-	case p.C.Transposed || p.Sums > 0:
+	case open:
 		more = fmt.Sprintf(", %s *restrict open", p.element())
 	case p.Split():
-		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t.sums.Type)
+		more, f, kept = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t.sums.Type), "f", "open"
+		if p.C.InnerReduction()%p.Cut.Fold != 0 {
+			values = "fn"
+		}
 	}
 	if p.Cut.Groups > 0 {
 		more += fmt.Sprintf(", %s *restrict group", t.sums.Type)
 	}
-	more += fetch{p}.addresses("uintptr_t ")
+	if a := addresses(p); a != "" {
+		more, next = more+a, "&next, "+map[bool]string{true: "step", false: "0"}[strings.HasSuffix(a, "step")]
+	}
+	p.Line("\n// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
 	p.Open("static __attribute__((noinline)) void %s_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
 		p.Name, rows, cols, stored, stored, p.Coordinates("int64_t "), more)
-	p.Line("%s s[%d] = {{0}};", t.sums.Type, t.sums.count())
+	p.Line("%s", t.numbers())
+	p.Line("%s %s, %s, %s;", t.sums.Type, t.sums.Array("s"), t.sums.Array("c"), t.sums.Array("totals"))
+	p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
 	t.expect()
+	p.Line("%s(t, %s, %s, s);", t.call("tapc_sums_begin"), f, kept)
+	at := p.outerLoops()
+	p.Line("%s(t, a%s, w%s, %s, %s, %s, %s, c, totals, s);", t.call("tapc_sums_add"), at[0], at[1], f, values, next, kept)
+	p.Close(len(p.outerReduction()))
 	if p.Split() {
-		t.resume()
-	}
-	t.reduction()
-	if p.Split() {
-		t.unfinished()
+		p.Line("if (!%s(t, f, %s, open, s)) return;", t.call("tapc_sums_end"), values)
 	}
 	switch {
-	case p.C.Transposed || p.Sums > 0:
-		p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
-		p.Line("for (int r = 0; r < %d; r++) for (int x = 0; x < %d; x++) *(%s *)(open + r * %d + x * %d) = s[r * %d + x];", rows, t.sums.Vectors,
-			t.sums.Type, cmp.Or(p.Sums, p.OpenCols()), p.N, t.sums.Vectors)
+	case open:
+		p.Line("%s(t, s, open, %d);", t.call("tapc_sums_put"), cmp.Or(p.Sums, p.OpenCols()))
 	case p.Cut.Groups > 0:
-		p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
-		t.each("group[x] = s[x]")
+		p.Line("__builtin_memcpy(group, s, sizeof s);")
 	default:
 		t.finish()
 	}
 	p.Close()
 }
 
+// numbers declares those of the tile.
+func (t *registerTile) numbers() string {
+	p, left, right := t.Product, t.C.Views[t.C.Left], t.C.Views[t.C.Right]
+	step, row, width, apart, span := p.Panel, int64(1), p.LeftWidth(), p.Panel*p.Deep(), p.C.InnerReduction()
+	if width == 0 {
+		width, row = p.InnerStep(left), p.C.Row.Step(left)
+	}
+	aligned, rest := int64(1), int64(0)
+	if p.Pack.Right == tile.Unpacked {
+		aligned, rest, apart = 0, t.cols%int64(p.N), p.Panel
+		if len(p.C.Reduction) > 0 {
+			step = p.InnerStep(right)
+		}
+	}
+	m, _ := micro.Of(p.D)
+	if p.Several() {
+		span = p.Cut.Span()
+	}
+	numbers := []Number{{"steps", m.Unrolled(t.sums.Rows * t.sums.Vectors)}, {"row", row}, {"left", width}, {"step", step}, {"panel", p.Panel}, {"apart", apart}, {"aligned", aligned}, {"rest", rest}, {"ahead", p.Ahead()},
+		{"length", p.C.InnerReduction()}, {"fold", p.Cut.Fold}, {"block", p.Cut.Block}, {"span", span}, {"groups", p.Cut.Groups}}
+	if runs := p.Length / p.C.InnerReduction(); runs > 1 {
+		numbers = append(numbers, Number{"runs", runs})
+	}
+	if p.Split() || p.Cut.Groups > 0 {
+		numbers = append(numbers, Number{"area", p.OpenArea()})
+	}
+	switch p.Cut.Prefetch {
+	case schedule.PrefetchRows:
+		numbers = append(numbers, Number{"next_left", 1})
+	case schedule.PrefetchStrip, schedule.PrefetchMacroTile:
+		numbers = append(numbers, Number{"next_right", 1})
+	case schedule.PrefetchColumns:
+		numbers = append(numbers, Number{"lines", pace(p.Blocking)}, Number{"columns", (p.Cut.TileCols + p.Panel - 1) / p.Panel})
+	}
+	return t.sums.Numbers(numbers...)
+}
+
+// outerLoops opens loops over the reduced dimensions but the innermost, and gives how far on the factors are in them.
+func (p *Product) outerLoops() [2]string {
+	return OuterLoops(p.Text, p.C.Reduction, func(d nest.Dim, inside int64) [2]int64 {
+		steps := [2]int64{d.Step(p.C.Views[p.C.Left]), d.Step(p.C.Views[p.C.Right])}
+		if p.Pack.Paneled() {
+			steps[0] = inside * tile.RowPanel
+		}
+		if p.Pack.Right != tile.Unpacked {
+			steps[1] = inside * p.Panel
+		}
+		return steps
+	})
+}
+
+// OuterLoops opens loops over the dimensions of a reduction but the innermost, and gives how far on the factors are in them, which a function says for one of
+// a dimension, inside of which there are some values.
+func OuterLoops(t *cnest.Text, reduction []nest.Dim, steps func(d nest.Dim, inside int64) [2]int64) (at [2]string) {
+	for x, d := range reduction[:max(0, len(reduction)-1)] {
+		t.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
+		for i, s := range steps(d, nest.Points(reduction[x+1:])) {
+			at[i] += fmt.Sprintf(" + f%d * %s", x, point.Number(s))
+		}
+	}
+	return at
+}
+
 // expect asks for the lines that finish reads and writes while the sums are taken: a tile touches a few lines of every row, or of every
 // column if its sums are turned, which no processor sees coming.
 func (t *registerTile) expect() {
-	p, count, length := t.p, t.rows, t.cols
+	p, count, length := t.Product, t.rows, t.cols
 	at, _ := Results(p.Blocking)
 	if p.C.Transposed {
 		count, length = length, count
@@ -80,221 +183,22 @@ func (t *registerTile) expect() {
 	touched := func(operand int) bool {
 		return p.K.Operands[operand].Mode == schedule.Write || nest.ReadsBeside(p.K, operand, p.C.Sum)
 	}
+	last := map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.C.InnerReduction())}[p.Split()]
 	for _, i := range blocking.Expected(p.Blocking, p.E.Buffers, touched) {
 		o, v := p.K.Operands[i], p.C.Views[i]
-		t.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.C.InnerReduction())}[p.Split()])
-		t.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.E.W.Stored(o.Type()), p.E.W.Stored(o.Type()), p.E.Slot(o.Buffer), point.OffsetText(point.Start(p.K, v), at, v), o.Name)
-		t.Open("for (int r = 0; r < %d; r++) {", count)
-		t.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, tile.PanelBytes/o.Type().Size(), point.Number(apart.Step(v)),
-			map[bool]int{true: 1}[o.Mode == schedule.Write])
-		t.Close(2)
-	}
-}
-
-// A sum of float products is a tree over the reduction (docs/numerics.md): partial sums of cut.block products, sums of tile.SumBlock of these, and
-// the sum of all of those. It does not depend on the parts that run at once: a tile goes on with what it finds in open, its innermost sums
-// that are not whole, and behind these in the others.
-
-// each writes an operation on all sums of a tile.
-func (t *registerTile) each(operation string) {
-	t.Line("for (int x = 0; x < %d; x++) %s;", t.sums.count(), operation)
-}
-
-// resume writes how a tile goes on with the sums of the parts of the reduction before this one.
-func (t *registerTile) resume() {
-	p, behind := t.p, int64(0)
-	if p.Within() && p.C.InnerReduction() > p.Cut.Block {
-		behind += p.OpenArea()
-		t.Line("%s *sums = open + %d;", t.sums.Type, behind)
-	}
-	if p.Several() && p.Cut.Groups == 0 {
-		behind += p.OpenArea()
-		t.Line("%s *totals = open + %d;", t.sums.Type, behind)
-	}
-	if p.Within() {
-		return // the products themselves go on
-	}
-	if p.Several() {
-		t.Open("if (f %% %d != 0) {", p.Cut.Span())
-	} else {
-		t.Open("if (f > 0) {")
-	}
-	t.each("s[x] = open[x]")
-	t.Close()
-}
-
-// unfinished keeps the sums of a tile if this is not the last part of the reduction.
-func (t *registerTile) unfinished() {
-	p := t.p
-	last, kept := fmt.Sprintf("f + fn == %d", p.C.InnerReduction()), "open"
-	keep := func(to string) {
-		t.each(to + "[x] = s[x]")
-		t.Line("return;")
-		t.Close()
-	}
-	if p.Within() {
-		t.Open("if (f + fn < %d && (f + fn) %% %d != 0) {", p.C.InnerReduction(), p.Cut.Block)
-		keep("open")
-		if p.C.InnerReduction() <= p.Cut.Block {
-			return
+		once(p.E.V, "expect.c")
+		function, size := "tapc_expect_read", int64(o.Type().Size())
+		if o.Mode == schedule.Write {
+			function = "tapc_expect_written"
 		}
-		kept = "sums"
-		if p.Several() {
-			t.Open("if (f %% %d >= %d) {", p.Cut.Span(), p.Cut.Block)
-		} else {
-			t.Open("if (f >= %d) {", p.Cut.Block)
-		}
-		t.each("s[x] = sums[x] + s[x]")
-		t.Close()
+		t.Line("%s%s((const %s *)b[%d] + %s, %d, %s, %d); // %s", last, function, p.E.W.Stored(o.Type()), p.E.Slot(o.Buffer), point.OffsetText(point.Start(p.K, v), at, v), count,
+			point.Number(apart.Step(v)*size), length*size, o.Name)
 	}
-	if !p.Several() {
-		t.Open("if (!(%s)) {", last)
-		keep(kept)
-		return
-	}
-	t.Open("if (!(%s) && (f + fn) %% %d != 0) {", last, p.Cut.Span())
-	keep(kept)
-	if p.Cut.Groups > 0 {
-		return
-	}
-	t.Open("if (f >= %d) {", p.Cut.Span())
-	t.each("s[x] = totals[x] + s[x]")
-	t.Close()
-	t.Open("if (!(%s)) {", last)
-	keep("totals")
-}
-
-// reduction writes the loops of the sum: of the outer reduced dimensions, and in them blocks of the innermost that each have a partial sum.
-func (t *registerTile) reduction() {
-	p, outer, innermost := t.p, t.p.outerReduction(), int64(1)
-	if n := len(p.C.Reduction); n > 0 {
-		innermost = p.C.Reduction[n-1].Extent
-	}
-	at := reducedLoops(t.Text, outer, p.C.Views[p.C.Left], p.C.Views[p.C.Right])
-	names := [2]string{"a", "w"}
-	if len(outer) > 0 && !p.Pack.Paneled() {
-		names[0] = "ak"
-		t.Line("const %s *ak = a%s;", p.E.W.Stored(p.D), at[0])
-	}
-	if len(outer) > 0 && p.Pack.Right == tile.Unpacked {
-		names[1] = "wk"
-		t.Line("const %s *wk = w%s;", p.E.W.Stored(p.D), at[1])
-	}
-	blocks := (p.Cut.Fold + p.Cut.Block - 1) / p.Cut.Block * (p.Length / innermost)
-	if p.Split() && !p.Within() {
-		blocks++ // those of the parts before
-	}
-	t.blocks(blocks > 1, names)
-	t.Close(len(outer))
-}
-
-// blocks writes the innermost dimension of the reduction, in blocks that each have a partial sum; several says that there are more than one.
-func (t *registerTile) blocks(several bool, names [2]string) {
-	p, length := t.p, t.p.Cut.Fold
-	count := fmt.Sprint(length)
-	fixed := !p.Split() || p.C.InnerReduction()%length == 0
-	if !fixed {
-		count = "fn"
-	}
-	cutUp, inGroups := p.Cut.Block < length, !p.Split() && p.Several()
-	if inGroups {
-		t.Line("%s totals[%d] = {{0}};", t.sums.Type, t.sums.count())
-	}
-	if cutUp {
-		t.Open("for (int64_t k0 = 0; k0 < %s; k0 += %d) {", count, p.Cut.Block)
-		if fixed && length%p.Cut.Block == 0 {
-			count = fmt.Sprint(p.Cut.Block)
-		} else {
-			t.Line("const int64_t kn = %s - k0 < %d ? %s - k0 : %d;", count, p.Cut.Block, count, p.Cut.Block)
-			count = "kn"
-		}
-	}
-	fetch{p}.block()
-	t.sums.Declare(t.Text)
-	if p.Within() {
-		t.Open("if (f %% %d != 0) {", p.Cut.Block)
-		for r := range t.rows {
-			t.Line("%s;", List(t.sums.Vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = open[%d]", r, x, r*t.sums.Vectors+x) }))
-		}
-		t.Close()
-	}
-	t.multiply(count, names)
-	if several {
-		t.sums.Add(t.Text)
-	} else {
-		t.sums.Keep(t.Text)
-	}
-	if inGroups {
-		t.Line("if ((k0 + %d) %% %d == 0) for (int x = 0; x < %d; x++) totals[x] += s[x], s[x] = (%s){0};", p.Cut.Block, p.Cut.Span(), t.sums.count(), t.sums.Type)
-	}
-	if cutUp {
-		t.Close()
-	}
-	if inGroups {
-		t.each("s[x] = totals[x] + s[x]")
-	}
-}
-
-// multiply writes the loop that adds products to the sums in registers.
-func (t *registerTile) multiply(count string, names [2]string) {
-	p, a, w, vectors := t.p, names[0], names[1], t.sums.Vectors
-	left, right := p.C.Views[p.C.Left], p.C.Views[p.C.Right]
-	step, leftStep, rowStep := p.Panel, p.LeftWidth(), int64(1)
-	if leftStep == 0 {
-		leftStep, rowStep = p.InnerStep(left), p.C.Row.Step(left)
-	}
-	unaligned := ""
-	if p.Pack.Right == tile.Unpacked {
-		unaligned = "u"
-		if len(p.C.Reduction) > 0 {
-			step = p.InnerStep(right)
-		}
-	}
-	micro, _ := micro.Of(p.D)
-	if n := micro.Unrolled(t.sums.count()); n > 0 {
-		t.Line("#pragma GCC unroll %d", n)
-	}
-	t.Open("for (int64_t k = 0; k < %s; k++) {", count)
-	t.Line("const %s %s;", t.sums.Type, List(vectors, func(x int64) string {
-		at := t.columns(x, w)
-		if rest := t.cols % int64(p.N); p.Pack.Right == tile.Unpacked && x == vectors-1 && rest != 0 {
-			return fmt.Sprintf("w%d = %s", x, p.cast(p.E.V.Of(p.D, p.N).Load(at, fmt.Sprint(rest))))
-		}
-		return fmt.Sprintf("w%d = *(const %s%s *)(%s)", x, t.sums.Type, unaligned, at)
-	}))
-	if d := p.Ahead(); d > 0 {
-		for x := int64(0); x < vectors; x += max(1, p.Panel/int64(p.N)) {
-			t.Line("TAPC_FETCH(%s, %d, 0, 3);", t.columns(x, w), d*step)
-		}
-	}
-	fetch{p}.step()
-	for r := range t.rows {
-		t.Line("const %s a%d = (%s)%s[%s];", p.element(), r, p.element(), a, point.Number(r*rowStep))
-		words := make([]string, vectors)
-		for x := range vectors {
-			words[x] = micro.Step(p.E.V, p.N, fmt.Sprintf("c%d_%d", r, x), fmt.Sprintf("a%d", r), fmt.Sprintf("w%d", x))
-		}
-		t.Line("%s", strings.Join(words, " "))
-	}
-	t.Line("%s += %s, %s += %s;", a, point.Number(leftStep), w, point.Number(step))
-	t.Close()
-}
-
-// columns writes the address of vector x of the columns.
-func (t *registerTile) columns(x int64, w string) string {
-	at := x * int64(t.p.N)
-	if t.p.Pack.Right != tile.Unpacked {
-		at = at/t.p.Panel*t.p.Panel*t.p.Deep() + at%t.p.Panel
-	}
-	if at == 0 {
-		return w
-	}
-	return fmt.Sprintf("%s + %s", w, point.Number(at))
 }
 
 // finish calls finish for every vector of sums.
 func (t *registerTile) finish() {
-	p, signed := t.p, ""
+	p, signed := t.Product, ""
 	if p.VectorType() != p.D {
 		signed = "(" + p.E.V.Type(p.D, p.N) + ")"
 	}
@@ -312,52 +216,4 @@ func (t *registerTile) finish() {
 		call(fmt.Sprint(whole), fmt.Sprint(rest))
 	}
 	t.Close()
-}
-
-// Sums are the sums of a register tile: of every row some vectors of a C type, each in a variable while products are added, and between in an array s.
-type Sums struct {
-	Type          string
-	Rows, Vectors int64
-}
-
-// count is how many vectors there are.
-func (s Sums) count() int64 { return s.Rows * s.Vectors }
-
-// Declare declares the variables.
-func (s Sums) Declare(t *cnest.Text) {
-	for r := range s.Rows {
-		t.Line("%s %s;", s.Type, List(s.Vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
-	}
-}
-
-// Keep writes the variables to the array.
-func (s Sums) Keep(t *cnest.Text) { s.all(t, "s[%[3]d] = c%[1]d_%[2]d;") }
-
-// Add adds the variables to the array. All of it is read before any is written: there are more sums than registers, and compilers would read one, write one and
-// read the next, which takes processors up to a tenth longer in all.
-func (s Sums) Add(t *cnest.Text) {
-	t.Line("TAPC_BARRIER(s);")
-	s.all(t, "c%[1]d_%[2]d += s[%[3]d];")
-	t.Line("TAPC_BARRIER(s);")
-	s.Keep(t)
-}
-
-// all writes a statement for each vector, of its row, its number there and its number in the array.
-func (s Sums) all(t *cnest.Text, statement string) {
-	for r := range s.Rows {
-		words := make([]string, s.Vectors)
-		for x := range words {
-			words[x] = fmt.Sprintf(statement, r, x, r*s.Vectors+int64(x))
-		}
-		t.Line("%s", strings.Join(words, " "))
-	}
-}
-
-// List writes some items with commas between them.
-func List(n int64, item func(i int64) string) string {
-	words := make([]string, n)
-	for i := range words {
-		words[i] = item(int64(i))
-	}
-	return strings.Join(words, ", ")
 }

@@ -27,8 +27,3 @@ func (p *Product) TransposeSums(kept scalar.DType, open string) {
 		p.Coordinates(""), t, lanes)
 	p.Close(3)
 }
-
-// TransposeCall writes the call of it for a piece.
-func (p *Product) TransposeCall() string {
-	return fmt.Sprintf("%s_transpose(b%s, i0, i1, j0, j1, open);", p.Name, p.Coordinates(""))
-}

@@ -1,0 +1,73 @@
+// Two by two tiles of sums of a matrix unit, or those of them that there are: of 16 rows and columns each. TAPC_TAKE adds products of a tile of rows and one of columns to sums.
+#if TAPC_TILES
+#define TAPC_LIVE(operation)                                                                                                                                                       \
+  do {                                                                                                                                                                             \
+    operation(0);                                                                                                                                                                  \
+    if (across) operation(1);                                                                                                                                                      \
+    if (down) operation(2);                                                                                                                                                        \
+    if (down && across) operation(3);                                                                                                                                              \
+  } while (0)
+
+// Begins with sums that are kept, or with none.
+TAPC_FN void TAPC_NAME(tapc_matrix_begin)(int64_t first, const uint32_t *c, int down, int across) {
+#define TAPC_LOAD_SUMS(x) tapc_tile_load(x, c + 256 * x)
+  if (first > 0) TAPC_LIVE(TAPC_LOAD_SUMS);
+  else {
+    tapc_tile_zero(0);
+    tapc_tile_zero(1);
+    tapc_tile_zero(2);
+    tapc_tile_zero(3);
+  }
+#undef TAPC_LOAD_SUMS
+}
+
+TAPC_FN void TAPC_NAME(tapc_matrix_end)(uint32_t *c, int down, int across) {
+#define TAPC_STORE_SUMS(x) tapc_tile_store(x, c + 256 * x)
+  TAPC_LIVE(TAPC_STORE_SUMS);
+#undef TAPC_STORE_SUMS
+}
+
+// Adds the products of some bytes of each row, step apart, and of a block of columns. Fewer than sixteen rows, or than 64 bytes of them, are copied first.
+TAPC_FN void TAPC_NAME(tapc_matrix_block)(
+  const struct tapc_tile t, const uint8_t *a, const uint8_t *half, int64_t step, int rows, int bytes, const uint8_t *w, int down, int across, uint8_t *some) {
+#define TAPC_LOAD_ROWS(x, from, count)                                                                                                                                             \
+  do {                                                                                                                                                                             \
+    if ((count) >= 16 && bytes == 64) tapc_tile_load_apart(x, from, step);                                                                                                         \
+    else {                                                                                                                                                                         \
+      tapc_tile_rows(some, from, step, (count) < 16 ? (count) : 16, bytes);                                                                                                        \
+      tapc_tile_load(x, some);                                                                                                                                                     \
+    }                                                                                                                                                                              \
+  } while (0)
+  TAPC_LOAD_ROWS(4, a, rows);
+  tapc_tile_load(6, w);
+  TAPC_TAKE(0, 4, 6);
+  if (across) {
+    tapc_tile_load(7, w + t.panel);
+    TAPC_TAKE(1, 4, 7);
+  }
+  if (!down) return;
+  TAPC_LOAD_ROWS(5, half, rows - 16);
+  TAPC_TAKE(2, 5, 6);
+  if (across) TAPC_TAKE(3, 5, 7);
+#undef TAPC_LOAD_ROWS
+}
+
+// Adds those of some blocks of panels, from one on.
+TAPC_FN void TAPC_NAME(tapc_matrix_panels)(const struct tapc_tile t, const uint8_t *a, const uint8_t *w, int64_t first, int64_t count, int down, int across) {
+  for (int64_t k = first; k < first + count; k++) {
+    const uint8_t *here = a + k * 1024;
+    for (int x = 0; x < 1024; x += 256) TAPC_FETCH(here, 4096 + x, 0, 3);
+    TAPC_NAME(tapc_matrix_block)(t, here, here + t.half, 64, 32, 64, w + k * 1024, down, across, 0);
+  }
+}
+
+// Adds those of neighbours in the rows where they are.
+TAPC_FN void TAPC_NAME(tapc_matrix_run)(const struct tapc_tile t, const uint8_t *a, const uint8_t *w, int rows, int down, int across) {
+  _Alignas(64) uint8_t some[1024];
+  const int64_t run = t.whole * 4 + t.some;
+  for (int64_t k = 0; k < run; k += 64, w += 1024) {
+    TAPC_NAME(tapc_matrix_block)(t, a + k, a + k + t.half, t.row, rows, (int)(run - k < 64 ? run - k : 64), w, down, across, some);
+  }
+}
+#undef TAPC_LIVE
+#endif
