@@ -146,7 +146,6 @@ var Table = []Rule{
 	{"backends/cpu/toolchain", 4, 6},
 	{"backends/cpu/panels", 4, 6},
 	{"backends/cpu/unit", 4, 7},
-	{"backends/cpu/point", 4, 8},
 	{"backends/cpu/micro", 4, 9},
 	{"backends/cpu/blocking", 4, 9},
 	{"backends/cpu/rows", 4, 9},

@@ -54,10 +54,7 @@ func (b *Builder) Operands() []*tree.Memory {
 // Operand makes the memory of an operand that is a buffer.
 func (b *Builder) Operand(i int) *tree.Memory {
 	o, v := b.K.Operands[i], b.Views[i]
-	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Scope: tree.Global, Operand: i, Written: o.Mode == schedule.Write, Base: v.Base}
-	for l, s := range v.Steps {
-		m.Base += s * b.K.Loops[l].Start
-	}
+	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Scope: tree.Global, Operand: i, Written: o.Mode == schedule.Write, Base: Base(b.K, v)}
 	for _, d := range b.Dims {
 		m.Dims = append(m.Dims, tree.Dim{End: d.Extent, Stride: d.Step(v)})
 	}
@@ -71,6 +68,20 @@ func (b *Builder) Operand(i int) *tree.Memory {
 		return a
 	}
 	return m
+}
+
+// Base is the number of the element that a view is at where all loops start.
+func Base(k *schedule.Kernel, v nest.View) int64 {
+	at := v.Base
+	for l, s := range v.Steps {
+		at += s * k.Loops[l].Start
+	}
+	return at
+}
+
+// UsesAny says whether an expression uses the value of one of some loops.
+func UsesAny(loops []int, e *scalar.Expr) bool {
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && slices.Contains(loops, e.Ref) })
 }
 
 // Load gives the element of an operand at the present point.

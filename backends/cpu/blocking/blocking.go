@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -33,7 +33,7 @@ type Blocking struct {
 type Sizes struct {
 	Panel  int64 // columns of a panel
 	Length int64 // of the fold
-	Batch  []point.Axis
+	Batch  []nest.Dim
 	Outer  int64 // how many panels' worth of batch there are: extents of the batch that the right operand follows
 	Inner  int64 // extents of the rest of the batch
 }
@@ -43,7 +43,7 @@ func New(t isa.Target, k *schedule.Kernel, c *nest.Contraction, d Decided) *Bloc
 	b := &Blocking{Target: t, K: k, C: c, Pack: d.Packing, Cut: d.Cut, Rounds: d.Rounds, D: c.Sum.Type, N: t.Lanes(c.Sum.Type.Size()),
 		Sizes: Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: nest.Points(c.Reduction)}}
 	outer, inner := nest.Followed(c.Batch, c.Views[c.Right], true), nest.Followed(c.Batch, c.Views[c.Right], false)
-	b.Outer, b.Inner, b.Batch = nest.Points(outer), nest.Points(inner), point.Axes("g", slices.Concat(outer, inner))
+	b.Outer, b.Inner, b.Batch = nest.Points(outer), nest.Points(inner), slices.Concat(outer, inner)
 	return b
 }
 
@@ -74,8 +74,8 @@ func (b *Blocking) PanelsOf(columns int64) int64 { return (columns + b.Panel - 1
 // Layout says how the panels of an operand are made from its elements: some rows or columns wide.
 func (b *Blocking) Layout(operand int, along nest.Dim, width int64) panels.Layout {
 	v := b.C.Views[operand]
-	l := panels.Layout{Size: b.D.Size(), Width: width, Base: point.Start(b.K, v), Columns: along.Extent, Step: along.Step(v)}
-	for _, a := range point.Follows(b.Batch, v) {
+	l := panels.Layout{Size: b.D.Size(), Width: width, Base: builder.Base(b.K, v), Columns: along.Extent, Step: along.Step(v)}
+	for _, a := range nest.Followed(b.Batch, v, true) {
 		l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: a.Step(v)})
 	}
 	for _, d := range b.C.Reduction {
@@ -153,7 +153,7 @@ func (b *Blocking) Split() bool { return b.Cut.Fold < b.C.InnerReduction() }
 
 // Indices is how many pieces there are in all, as the indices of one region.
 func (b *Blocking) Indices() int64 {
-	return b.pieces() * point.Count(b.Batch)
+	return b.pieces() * nest.Points(b.Batch)
 }
 
 // Partly says whether panels can be packed for some values of the reduction at a time: it has one dimension.
@@ -181,7 +181,7 @@ func (b *Blocking) TransposedBytes() int64 {
 }
 
 // Groups gives the batch axes that the right operand follows.
-func (b *Blocking) Groups() []point.Axis { return point.Follows(b.Batch, b.C.Views[b.C.Right]) }
+func (b *Blocking) Groups() []nest.Dim { return nest.Followed(b.Batch, b.C.Views[b.C.Right], true) }
 
 // Rounds are how many panels of each operand are packed at once, 0 for all: those are used before the next are packed.
 type Rounds struct{ Left, Right int64 }

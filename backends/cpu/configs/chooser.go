@@ -13,11 +13,11 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/lowprecision"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
 	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/cpu/winograd"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -206,7 +206,7 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 				return leaves(k, n.Tree(), func(u *unit.Unit, name string) trees.Templates { return n.In(u, name) })
 			})
 	case schedule.Transformed:
-		return read(a, func(f *nest.Winograd) bool { return point.VectorKernel(k, buffers, f.Image) },
+		return read(a, func(f *nest.Winograd) bool { return vector.VectorKernel(k, buffers, f.Image) },
 			func(f *nest.Winograd) (winograd.Decided, error) { return winograd.Read(c.For, f, s) },
 			func(_ *nest.Winograd, d winograd.Decided) Form {
 				w := winograd.Of(c.For, k, d)

@@ -6,7 +6,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
@@ -43,7 +42,7 @@ type registerTile struct {
 type operand struct {
 	n       *Kernel
 	operand int
-	along   point.Axis // rows or columns
+	along   nest.Dim // rows or columns
 	layout  panels.Layout
 	fixed   bool  // it is packed when the program is built
 	slot    int   // in the kernel's table then
@@ -56,6 +55,7 @@ type side struct {
 	form        panels.BlockForm
 	name, count string
 	sums        string // the template that adds up the bytes of lanes
+	variable    string // along it
 }
 
 // template is what packs blocks of the operand.
@@ -67,9 +67,9 @@ func New(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffe
 	c := *found.C
 	c.Sum = sum
 	n := &Kernel{n: found, p: &product.Product{Blocking: &blocking.Blocking{Target: t, K: wide, C: &c, D: sum.Type,
-		N: t.Lanes(4), Cut: d.Cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}}
-	n.left = n.operandOf(buffers, c.Left, point.Axis{Dim: c.Row, Variable: "i"}, d.Rounds.Left, side{panels.Lines, "left", "rows", "tapc_line_sums"})
-	n.right = n.operandOf(buffers, c.Right, point.Axis{Dim: c.Col, Variable: "j"}, d.Rounds.Right, side{panels.Across, "right", "columns", "tapc_across_sums"})
+		N: t.Lanes(4), Cut: d.Cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: c.Batch}}}}
+	n.left = n.operandOf(buffers, c.Left, c.Row, d.Rounds.Left, side{panels.Lines, "left", "rows", "tapc_line_sums", "i"})
+	n.right = n.operandOf(buffers, c.Right, c.Col, d.Rounds.Right, side{panels.Across, "right", "columns", "tapc_across_sums", "j"})
 	if found.Unpacked {
 		n.right.layout.Blocked.Run = found.Run()
 	}
@@ -108,9 +108,9 @@ func (n *Kernel) corrected() bool { return !n.left.zero().none() || !n.right.zer
 func (n *Kernel) parted() bool { return n.p.Split() && !n.n.Unpacked }
 
 // operandOf lays an operand's panels out, of which so many are packed at once, 0 for all.
-func (n *Kernel) operandOf(buffers map[ir.NodeID]*schedule.Buffer, ref int, along point.Axis, atOnce int64, s side) operand {
+func (n *Kernel) operandOf(buffers map[ir.NodeID]*schedule.Buffer, ref int, along nest.Dim, atOnce int64, s side) operand {
 	buffer := buffers[n.p.K.Operands[ref].Buffer]
-	l := n.p.Layout(ref, along.Dim, tile.NarrowPanel)
+	l := n.p.Layout(ref, along, tile.NarrowPanel)
 	l.Size = buffer.Type().Size()
 	l.Blocked = panels.Blocked{Form: s.form, From: buffer.Type()}
 	o := operand{n: n, operand: ref, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: s}

@@ -10,7 +10,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
@@ -29,7 +28,7 @@ func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nes
 		aside = found.C.Left
 	}
 	wide, _, ok := vector.Widened(k, found.C.Sum)
-	return ok && point.VectorBounds(wide, buffers, aside)
+	return ok && vector.VectorBounds(wide, buffers, aside)
 }
 
 // Complete adds to a stage the order of tasks, columns outermost where rows are read in place and the panels do not stay in the second cache, and
@@ -133,8 +132,8 @@ func (n *Kernel) Region(loop *tree.For) (name, picoseconds string) {
 // Σ(a-x)(b-y) = Σab - xΣb - yΣa + length·x·y, modulo 2^32 as int32 wraps.
 func (n *Kernel) correct() *tree.Func {
 	b := n.p.Blocking
-	axes, _ := product.Results(b)
-	f := product.Begin("correct", b.K, b.C.Views, axes, int64(b.N))
+	dims, _ := product.Results(b)
+	f := product.Begin("correct", b.K, b.C.Views, dims, int64(b.N), "i", "j")
 	sum, row, columns := scalar.NewConst(scalar.Zero(scalar.Int32)), scalar.NewConst(scalar.Zero(scalar.UInt32)), scalar.NewConst(scalar.Zero(scalar.UInt32))
 	f.Value("sum", sum)
 	one, each := f.Given(tree.NewMemory("row", scalar.UInt32, tree.Registers, 0), true), f.Given(tree.NewMemory("columns", scalar.UInt32, tree.Registers, 0, int64(b.N)), false)
@@ -162,7 +161,7 @@ func (n *Kernel) correct() *tree.Func {
 	if !left.none() && !right.none() {
 		r = op(scalar.Add, r, op(scalar.Mul, number(b.Length), op(scalar.Mul, zero(left), zero(right))))
 	}
-	return f.Result(len(axes)-1, scalar.NewCast(scalar.Int32, r))
+	return f.Result(len(dims)-1, scalar.NewCast(scalar.Int32, r))
 }
 
 // guarded writes what needs a compiler that knows a tile's instructions.

@@ -8,8 +8,8 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -46,7 +46,7 @@ func (n *Kernel) Tree() *tree.Func {
 		d.Column, d.Columns = column, columns
 		return append(d.pack(&n.right, column, columns), d.Rounds("row", d.C.Row.Extent, n.left.chunk, func(row *tree.Index, rows int64) []tree.Stmt {
 			d.Row, d.Round.Rows = row, rows
-			tasks := tree.Const(point.Count(d.Batch) * d.Tiles(d.Cut))
+			tasks := tree.Const(nest.Points(d.Batch) * d.Tiles(d.Cut))
 			return append(d.pack(&n.left, row, rows), d.Loop(tree.Thread, "task", tree.Const(0), tasks, 1, d.task))
 		})...)
 	})...)
@@ -96,8 +96,8 @@ func (d *driver) pack(o *operand, first *tree.Index, count int64) []tree.Stmt {
 			group, number = tree.Const(0), panel
 		}
 		return []tree.Stmt{d.Loop(tree.Serial, "k", tree.Const(0), tree.Const(d.Length), per, func(k *tree.Index) (body []tree.Stmt) {
-			at := d.Let(&body, o.along.Variable, first.Add(number.Times(wide)))
-			batch := d.BatchOf(&body, group, point.Follows(d.Batch, v))
+			at := d.Let(&body, o.side.variable, first.Add(number.Times(wide)))
+			batch := d.BatchOf(&body, group, nest.Followed(d.Batch, v, true))
 			lanes := tree.Between(at, at.Plus(wide).Min(end))
 			here := d.Let(&body, "lanes", lanes.To.Add(at.Times(-1)))
 			first := number.Times(wide / tile.NarrowPanel)

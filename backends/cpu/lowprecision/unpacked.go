@@ -2,8 +2,8 @@ package lowprecision
 
 import (
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -25,7 +25,7 @@ func (n *Kernel) runs() [2]string {
 func (n *Kernel) rowSums() {
 	n.Line("\n// The sums of the bytes of some rows along the fold.")
 	n.Open("static __attribute__((noinline)) void %s_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.p.Name)
-	n.Open("for (int r = 0; r < rows; r++, a += %s) {", point.Number(n.bytesOf(n.p.C.Row)))
+	n.Open("for (int r = 0; r < rows; r++, a += %s) {", tree.Const(n.bytesOf(n.p.C.Row)))
 	n.Line("uint32_t sum = 0;")
 	n.Line("for (int64_t x = 0; x < %d; x++) sum += (a%s)[x];", n.n.Run()*n.left.layout.Blocked.Size(), n.runs()[0])
 	n.Close(len(n.p.C.Reduction) - 1)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -61,15 +61,12 @@ func (d *Driver) apart(i int) bool {
 }
 
 // Dims are the dimensions of an operand: of the batch, of rows, of columns and of the reduction.
-func (d *Driver) Dims(i int) (out []nest.Dim) {
-	for _, a := range d.Batch {
-		out = append(out, a.Dim)
-	}
+func (d *Driver) Dims(i int) []nest.Dim {
 	col, reduction := []nest.Dim{d.C.Col}, d.C.Reduction
 	if d.apart(i) {
 		col, reduction = d.loops(col), d.loops(reduction)
 	}
-	return slices.Concat(out, []nest.Dim{d.C.Row}, col, reduction)
+	return slices.Concat(d.Batch, []nest.Dim{d.C.Row}, col, reduction)
 }
 
 // loops gives the loops of dimensions, each a dimension.
@@ -84,7 +81,7 @@ func (d *Driver) loops(dims []nest.Dim) (out []nest.Dim) {
 
 func (d *Driver) operand(i int) *tree.Memory {
 	o, v := d.K.Operands[i], d.C.Views[i]
-	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Operand: i, Written: o.Mode == schedule.Write, Base: point.Start(d.K, v)}
+	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Operand: i, Written: o.Mode == schedule.Write, Base: builder.Base(d.K, v)}
 	if d.C.Padded != nil && i == d.C.Left { // what is copied of it
 		p := d.C.Padded
 		m.Base = 0
@@ -114,7 +111,7 @@ func (d *Driver) Padded(t scalar.DType) []tree.Stmt {
 		rows *= x.Extent()
 	}
 	d.copied = tree.Stored(d.Fresh("copied"), t, tree.Workspace, rows, d.C.Padded.Elements()/rows)
-	d.Left = &tree.Memory{Name: d.Fresh("left"), Type: t, Scope: tree.Workspace, Operand: -1, Base: point.Start(d.K, d.C.Views[d.C.Left]), Of: d.copied, Packed: true, Dims: d.strides(d.C.Left)}
+	d.Left = &tree.Memory{Name: d.Fresh("left"), Type: t, Scope: tree.Workspace, Operand: -1, Base: builder.Base(d.K, d.C.Views[d.C.Left]), Of: d.copied, Packed: true, Dims: d.strides(d.C.Left)}
 	return []tree.Stmt{&tree.Declare{Memory: d.copied}, &tree.Declare{Memory: d.Left}}
 }
 
@@ -161,18 +158,21 @@ func (d *Driver) Pad(around tree.Computed) tree.Stmt {
 	})
 }
 
-// BatchOf names the coordinates of the batch for the number of a place among those of some of its axes; of the others, they are 0.
-func (d *Driver) BatchOf(body *[]tree.Stmt, rest *tree.Index, axes []point.Axis) []*tree.Index {
+// BatchName is what the coordinate of a dimension of the batch is called.
+func BatchName(i int) string { return fmt.Sprintf("g%d", i) }
+
+// BatchOf names the coordinates of the batch for the number of a place among those of some of its dimensions; of the others, they are 0.
+func (d *Driver) BatchOf(body *[]tree.Stmt, rest *tree.Index, dims []nest.Dim) []*tree.Index {
 	out := make([]*tree.Index, len(d.Batch))
 	for i, a := range slices.Backward(d.Batch) {
-		at := slices.IndexFunc(axes, func(x point.Axis) bool { return x.Variable == a.Variable })
+		at := slices.IndexFunc(dims, func(x nest.Dim) bool { return x.Inner() == a.Inner() })
 		switch {
 		case at < 0:
 			out[i] = tree.Const(0)
 		case at == 0:
-			out[i] = d.Let(body, a.Variable, rest)
+			out[i] = d.Let(body, BatchName(i), rest)
 		default:
-			out[i] = d.Let(body, a.Variable, rest.Mod(a.Extent))
+			out[i] = d.Let(body, BatchName(i), rest.Mod(a.Extent))
 			rest = rest.Div(a.Extent)
 		}
 	}

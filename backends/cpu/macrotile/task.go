@@ -60,10 +60,10 @@ func (d *Driver) MacroTile(body *[]tree.Stmt, rest *tree.Index, r *Round) *Task 
 			rest = rest.Add(r.Group)
 		}
 		if i == 0 && !d.Cut.ColumnsLast {
-			t.Batch[i] = d.Let(body, a.Variable, rest)
+			t.Batch[i] = d.Let(body, BatchName(i), rest)
 			break
 		}
-		t.Batch[i] = d.Let(body, a.Variable, rest.Mod(a.Extent))
+		t.Batch[i] = d.Let(body, BatchName(i), rest.Mod(a.Extent))
 		rest = rest.Div(a.Extent)
 	}
 	if d.Cut.ColumnsLast {

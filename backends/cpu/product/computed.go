@@ -16,9 +16,8 @@ const mostUnrolled = 8
 
 // computedPanel makes the function that packs one panel of a right factor that is computed: the columns from j on, for some values of the reduction.
 func computedPanel(b *blocking.Blocking) *tree.Func {
-	axes, _ := Results(b)
 	col := len(b.Batch)
-	f := Begin("panel", b.K, b.C.Views, append(slices.Clone(b.Batch), axes[len(axes)-1]), int64(b.N))
+	f := Begin("panel", b.K, b.C.Views, append(slices.Clone(b.Batch), b.C.Col), int64(b.N), "j")
 	f.f.Params[col].Step = b.Panel
 	j, step, extents := tree.Use(f.f.Params[col].Var), int64(1), []int64(nil)
 	for _, l := range b.C.Reduction[0].Loops {

@@ -6,9 +6,9 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/micro"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -64,7 +64,7 @@ func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, c *nest.Co
 		aside = c.Left
 	}
 	_, known := micro.Of(c.Sum.Type)
-	return known && point.VectorKernel(k, buffers, aside)
+	return known && vector.VectorKernel(k, buffers, aside)
 }
 
 // Of prepares a contraction, all but where it reads its operands.

@@ -5,44 +5,47 @@ import (
 
 	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
-	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Results gives the axes of the kernel's results, and that which lanes of the epilogue follow.
-func Results(b *blocking.Blocking) (axes []point.Axis, along int) {
-	axes = append(slices.Clone(b.Batch), point.Axis{Dim: b.C.Row, Variable: "i"}, point.Axis{Dim: b.C.Col, Variable: "j"})
-	if along = len(axes) - 1; b.C.Transposed {
+// Results gives the dimensions of the kernel's results, and that which lanes of the epilogue follow.
+func Results(b *blocking.Blocking) (dims []nest.Dim, along int) {
+	dims = append(slices.Clone(b.Batch), b.C.Row, b.C.Col)
+	if along = len(dims) - 1; b.C.Transposed {
 		along--
 	}
-	return axes, along
+	return dims, along
 }
 
-// Epilogue makes the function of a kernel's statements on a vector of sums, which an expression gives: of lanes along one of some axes.
-func Epilogue(name string, k *schedule.Kernel, views []nest.View, axes []point.Axis, along, lanes int, sum *scalar.Expr) *tree.Func {
-	f := Begin(name, k, views, axes, int64(lanes))
+// Epilogue makes the function of a kernel's statements on a vector of sums, which an expression gives: of lanes along one of some dimensions.
+func Epilogue(name string, k *schedule.Kernel, views []nest.View, dims []nest.Dim, along, lanes int, sum *scalar.Expr, names ...string) *tree.Func {
+	f := Begin(name, k, views, dims, int64(lanes), names...)
 	f.Value("sum", sum)
 	f.Lanes(along, &f.f.Body)
 	f.Statements(&f.Vector.Body, 0, len(k.Statements))
 	return f.Made()
 }
 
-// Function is a function that is made: at a place of some axes, for some lanes of a vector.
+// Function is a function that is made: at a place of some dimensions, for some lanes of a vector.
 type Function struct {
 	*builder.Builder
 	f     *tree.Func
 	lanes int64
 }
 
-// Begin begins a function, which is given the variables of axes.
-func Begin(name string, k *schedule.Kernel, views []nest.View, axes []point.Axis, lanes int64) *Function {
+// Begin begins a function, which is given coordinates along dimensions, of which the last have names.
+func Begin(name string, k *schedule.Kernel, views []nest.View, dims []nest.Dim, lanes int64, names ...string) *Function {
 	f := &Function{builder.New(new(tree.Names), k, views, nil), &tree.Func{Name: name}, lanes}
-	for _, a := range axes {
-		v := &tree.Var{Name: a.Variable}
-		f.Dims, f.At = append(f.Dims, a.Dim), append(f.At, tree.Use(v))
+	for i, a := range dims {
+		v := &tree.Var{Name: macrotile.BatchName(i)}
+		if last := i - len(dims) + len(names); last >= 0 {
+			v.Name = names[last]
+		}
+		f.Dims, f.At = append(f.Dims, a), append(f.At, tree.Use(v))
 		f.f.Params = append(f.f.Params, tree.Param{Var: v, From: tree.Const(0), To: tree.Const(a.Extent)})
 		if a.Extent == 1 {
 			f.At[len(f.At)-1] = tree.Const(0)
@@ -75,7 +78,7 @@ func (f *Function) Number(name string, end int64) *tree.Index {
 	return tree.Use(v)
 }
 
-// Count has the function given how many lanes are there, along an axis.
+// Count has the function given how many lanes are there, along a dimension.
 func (f *Function) Count(along int) *tree.Index {
 	p, n := f.f.Params[along], &tree.Var{Name: "n"}
 	f.f.Params = append(f.f.Params, tree.Param{Var: n, From: tree.Const(1), To: p.To.Minus(tree.Use(p.Var)).Min(tree.Const(f.lanes)).Plus(1)})
@@ -97,7 +100,7 @@ func (f *Function) Each(along int, from, to *tree.Index, lanes int64, list *[]tr
 	*list = append(*list, f.Vector)
 }
 
-// Result gives the function whose result is the value of an expression for lanes along an axis.
+// Result gives the function whose result is the value of an expression for lanes along a dimension.
 func (f *Function) Result(along int, e *scalar.Expr) *tree.Func {
 	m := f.vector("r", e.Type)
 	list := &f.f.Body

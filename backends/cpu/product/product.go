@@ -5,7 +5,7 @@ package product
 import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
-	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
@@ -26,10 +26,18 @@ type Product struct {
 }
 
 // Coordinates lists the batch variables as parameters or arguments.
-func (p *Product) Coordinates(prefix string) string { return point.Coordinates(p.Batch, prefix) }
+func (p *Product) Coordinates(prefix string) string { return batchText(p.Batch, ", "+prefix, "") }
+
+// batchText lists the variables of a batch, each between two texts.
+func batchText(batch []nest.Dim, before, behind string) (text string) {
+	for i := range batch {
+		text += before + macrotile.BatchName(i) + behind
+	}
+	return text
+}
 
 // Voids marks batch variables as used.
-func (p *Product) Voids() string { return point.Voids(p.Batch) }
+func (p *Product) Voids() string { return batchText(p.Batch, "(void)", ", ") }
 
 // Threads says whether several threads do the tasks.
 func (p *Product) Threads() bool { return p.Cut.Thread }

@@ -19,8 +19,8 @@ const seldomLanes = 8
 // Seldom makes the epilogue of a product of which few results are computed from something besides the sum (nest.Seldom), and before it the function of these, which it calls
 // if one of its lanes is such a result. Views are those of operands as they are.
 func Seldom(b *blocking.Blocking, views []nest.View, s *nest.Seldom) []*tree.Func {
-	axes, along := Results(b)
-	f := Begin("finish", b.K, b.C.Views, axes, int64(b.N))
+	dims, along := Results(b)
+	f := Begin("finish", b.K, b.C.Views, dims, int64(b.N), "i", "j")
 	f.Value("sum", b.C.Sum)
 	n := f.Lanes(along, &f.f.Body)
 	body := &f.Vector.Body
@@ -31,7 +31,7 @@ func Seldom(b *blocking.Blocking, views []nest.View, s *nest.Seldom) []*tree.Fun
 	chosen, known := register(&others.Then, tree.Loaded(usual())), register(&others.Then, tree.Loaded(sure()))
 	to, from := tree.BoxOf(chosen().Memory, tree.Between(tree.Const(0), n)), tree.BoxOf(known().Memory, tree.Between(tree.Const(0), n))
 	args := []tree.Argument{{}}
-	for _, x := range f.f.Params[:len(axes)] {
+	for _, x := range f.f.Params[:len(dims)] {
 		args = append(args, tree.Number(tree.Use(x.Var)))
 	}
 	others.Then = append(others.Then, tree.Call("some", []tree.Box{to}, []tree.Box{from}, append(args, to.Address(), from.Address(), tree.Number(n))...), builder.Stored(usual(), chosen(), tree.NoMonoid))
@@ -39,7 +39,7 @@ func Seldom(b *blocking.Blocking, views []nest.View, s *nest.Seldom) []*tree.Fun
 	f.Locals[s.Statement] = builder.Local{Kept: usual}
 	f.Statements(body, s.Statement+1, len(b.K.Statements))
 
-	some := Begin("some", b.K, views, axes, int64(b.N))
+	some := Begin("some", b.K, views, dims, int64(b.N), "i", "j")
 	some.f.Seldom = true
 	results, usually := some.Given(some.vector("results", scalar.Float32), false), some.Given(some.vector("usual", scalar.Bool), false)
 	results.Written = true

@@ -8,8 +8,8 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/micro"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/passes/tile"
@@ -38,7 +38,7 @@ func (s Sums) Numbers(numbers ...Number) string {
 	var words []string
 	for _, n := range append([]Number{{"rows", s.Rows}, {"vectors", s.Vectors}}, numbers...) {
 		if n.Value != 0 {
-			words = append(words, fmt.Sprintf(".%s = %s", n.Name, point.Number(n.Value)))
+			words = append(words, fmt.Sprintf(".%s = %s", n.Name, tree.Const(n.Value)))
 		}
 	}
 	return "const struct tapc_tile t = {" + strings.Join(words, ", ") + "};"
@@ -165,7 +165,7 @@ func OuterLoops(t *cnest.Text, reduction []nest.Dim, steps func(d nest.Dim, insi
 	for x, d := range reduction[:max(0, len(reduction)-1)] {
 		t.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
 		for i, s := range steps(d, nest.Points(reduction[x+1:])) {
-			at[i] += fmt.Sprintf(" + f%d * %s", x, point.Number(s))
+			at[i] += fmt.Sprintf(" + f%d * %s", x, tree.Const(s))
 		}
 	}
 	return at
@@ -175,7 +175,8 @@ func OuterLoops(t *cnest.Text, reduction []nest.Dim, steps func(d nest.Dim, insi
 // column if its sums are turned, which no processor sees coming.
 func (t *registerTile) expect() {
 	p, count, length := t.Product, t.rows, t.cols
-	at, _ := Results(p.Blocking)
+	dims, _ := Results(p.Blocking)
+	at := Begin("", p.K, p.C.Views, dims, 0, "i", "j")
 	if p.C.Transposed {
 		count, length = length, count
 	}
@@ -191,8 +192,8 @@ func (t *registerTile) expect() {
 		if o.Mode == schedule.Write {
 			function = "tapc_expect_written"
 		}
-		t.Line("%s%s((const %s *)b[%d] + %s, %d, %s, %d); // %s", last, function, p.E.W.Stored(o.Type()), p.E.Slot(o.Buffer), point.OffsetText(point.Start(p.K, v), at, v), count,
-			point.Number(apart.Step(v)*size), length*size, o.Name)
+		t.Line("%s%s((const %s *)b[%d] + %s, %d, %s, %d); // %s", last, function, p.E.W.Stored(o.Type()), p.E.Slot(o.Buffer), at.Load(i).Address(), count,
+			tree.Const(apart.Step(v)*size), length*size, o.Name)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/computed"
@@ -36,8 +35,8 @@ func Tree(name string, b *blocking.Blocking) *tree.Func {
 
 // Functions makes those that the leaves of a product call.
 func Functions(b *blocking.Blocking) []*tree.Func {
-	axes, along := Results(b)
-	out := []*tree.Func{Epilogue("finish", b.K, b.C.Views, axes, along, b.N, b.C.Sum)}
+	dims, along := Results(b)
+	out := []*tree.Func{Epilogue("finish", b.K, b.C.Views, dims, along, b.N, b.C.Sum, "i", "j")}
 	if b.C.Computed != nil && (b.Pack.Right == tile.UpFront || b.Pack.Right == tile.PerMacroTile) {
 		out = append(out, computedPanel(b))
 	}
@@ -57,12 +56,12 @@ func (d *driver) memories() (out []tree.Stmt) {
 	}
 	switch d.Pack.Right {
 	case tile.Prepacked:
-		d.right = panels("right", tree.Constant, d.right.Operand, point.Count(d.Groups()), d.PanelsOf(d.C.Col.Extent), d.Panel)
+		d.right = panels("right", tree.Constant, d.right.Operand, nest.Points(d.Groups()), d.PanelsOf(d.C.Col.Extent), d.Panel)
 	case tile.UpFront:
 		groups, columns := d.Chunk()
 		d.right = panels("right", tree.Workspace, -1, groups, d.PanelsOf(columns), d.Panel)
 	}
-	leftGroups := point.Count(point.Follows(d.Batch, d.C.Views[d.C.Left]))
+	leftGroups := nest.Points(nest.Followed(d.Batch, d.C.Views[d.C.Left], true))
 	switch {
 	case d.Pack.Left == tile.Prepacked:
 		d.Left = panels("left", tree.Constant, d.Left.Operand, leftGroups, d.RowPanels(), tile.RowPanel)
@@ -89,9 +88,9 @@ func (d *driver) sums(name string, s tree.Scope, shape ...int64) *tree.Memory {
 func (d *driver) before() (out []tree.Stmt) {
 	switch {
 	case d.Pack.Left == tile.UpFront:
-		panels, groups := together(d.Blocking), point.Follows(d.Batch, d.C.Views[d.C.Left])
+		panels, groups := together(d.Blocking), nest.Followed(d.Batch, d.C.Views[d.C.Left], true)
 		count := (d.RowPanels() + panels - 1) / panels
-		out = append(out, d.Loop(tree.Thread, "several", tree.Const(0), tree.Const(count*point.Count(groups)), 1, func(several *tree.Index) (body []tree.Stmt) {
+		out = append(out, d.Loop(tree.Thread, "several", tree.Const(0), tree.Const(count*nest.Points(groups)), 1, func(several *tree.Index) (body []tree.Stmt) {
 			first := several.Mod(count).Times(panels)
 			i0 := d.Let(&body, "i0", first.Times(tile.RowPanel))
 			place := d.BatchOf(&body, several.Div(count), groups)

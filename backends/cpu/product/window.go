@@ -6,7 +6,6 @@ import (
 	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
@@ -89,7 +88,7 @@ func (w *window) find(j, lane *tree.Index) (body []tree.Stmt) {
 	sides := make([]*tree.Memory, len(w.guards)) // nil for none
 	for x, l := range w.guards {
 		others := slices.Delete(slices.Clone(w.guards), x, x+1)
-		own := func(e *scalar.Expr) bool { return point.UsesAny([]int{l}, e) && !point.UsesAny(others, e) }
+		own := func(e *scalar.Expr) bool { return builder.UsesAny([]int{l}, e) && !builder.UsesAny(others, e) }
 		if w.states < manyStates || !slices.ContainsFunc(open, own) {
 			continue
 		}

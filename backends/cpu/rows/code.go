@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/codegen/builder"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/affine"
@@ -186,7 +185,7 @@ func (c *code) chosen(e *scalar.Expr) *scalar.Expr {
 // unguarded is a choice without the conditions that are known to hold.
 func (c *code) unguarded(e *scalar.Expr) *scalar.Expr {
 	sums, ok := affine.Borders(e.Args[0])
-	if !ok || point.UsesAny(c.r.Lane.Loops, e.Args[0]) && !affine.Guarded(e) {
+	if !ok || builder.UsesAny(c.r.Lane.Loops, e.Args[0]) && !affine.Guarded(e) {
 		return e
 	}
 	var left *scalar.Expr

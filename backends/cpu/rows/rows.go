@@ -6,15 +6,14 @@ import (
 	"maps"
 	"slices"
 
-	"tensortapestry.org/tapc/ir/affine"
-
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -141,7 +140,7 @@ func (r *Kernel) findInterior() interior {
 	for _, s := range r.k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			sums, ok := affine.Guards(e)
-			if !ok || e.Type == scalar.Bool || !point.UsesAny(r.Lane.Loops, e.Args[0]) {
+			if !ok || e.Type == scalar.Bool || !builder.UsesAny(r.Lane.Loops, e.Args[0]) {
 				return true
 			}
 			b.guarded = true
@@ -370,7 +369,7 @@ func (r *Kernel) following(operand int) []nest.Dim {
 func canStream(r *Kernel, operand int) bool {
 	o, v := r.k.Operands[operand], r.Views[operand]
 	vector := r.n
-	if o.Mode != schedule.Write || !r.Free && r.sweeps > 1 || r.Lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || int(r.n)*o.Type().Size() < 16 {
+	if o.Mode != schedule.Write || !r.Free && r.sweeps > 1 || r.Lane.Step(v) != 1 || builder.Base(r.k, v)%vector != 0 || int(r.n)*o.Type().Size() < 16 {
 		return false
 	}
 	apart := func(a nest.Dim) bool { return a.Step(v)%vector != 0 }

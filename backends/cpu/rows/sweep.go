@@ -6,7 +6,6 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -280,7 +279,7 @@ func (w *sweep) prefetch(lane *tree.Index) {
 		return o.Mode == mode && w.c.r.Lane.Step(w.c.r.Views[i]) == 1 && w.c.r.buffers[o.Buffer].Bytes >= prefetchBytes
 	}
 	number := func(i int, outer int64) (a tree.Access, at *tree.Index) {
-		a, at = w.c.Elements[i](), tree.Const(point.Start(w.c.r.k, w.c.r.Views[i])+outer)
+		a, at = w.c.Elements[i](), tree.Const(builder.Base(w.c.r.k, w.c.r.Views[i])+outer)
 		for _, d := range w.c.r.Outer {
 			at = at.Add(w.c.at(d).Times(d.Step(w.c.r.Views[i])))
 		}

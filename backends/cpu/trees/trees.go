@@ -11,7 +11,6 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
@@ -162,7 +161,7 @@ func Function(t *cnest.Text, e *unit.Unit, kernelName string, k *schedule.Kernel
 		result = p.element(f.Result.Memory)
 	}
 	p.Open("\n%s %s %s_%s(%s) {", linkage, result, kernelName, f.Name, params)
-	point.Pointers(p.Text, e, k, p.survey(f.Body))
+	pointersOf(p.Text, e, k, p.survey(f.Body))
 	for _, line := range at {
 		p.Line("%s", line)
 	}
@@ -274,13 +273,13 @@ func (p *printer) region(name string, loop *tree.For) {
 		}
 	}
 	used := p.survey(loop.Body)
-	point.Pointers(p.Text, p.e, p.k, used)
+	pointersOf(p.Text, p.e, p.k, used)
 	if len(used) == 0 || p.templates != nil {
 		p.Line("(void)b;")
 	}
 	if own := bytesOf(loop.Body, tree.Private); own > 0 {
 		p.private = 0
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own, tasksOf(loop)), point.Number(own))
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own, tasksOf(loop)), tree.Const(own))
 	}
 	p.pointers()
 	for _, s := range loop.Body {
@@ -409,7 +408,7 @@ func (p *printer) pointers() {
 		case tree.Constant:
 			p.Line("const %s *const %s = b[%d]; // %s in panels", t, m.Name, p.templates.Constant(m.Operand), p.k.Operands[m.Operand].Name)
 		case tree.Workspace:
-			p.Line("%s *restrict const %s = (%s *)((char *)b[%d] + %s);", t, m.Name, t, slot, point.Number(at))
+			p.Line("%s *restrict const %s = (%s *)((char *)b[%d] + %s);", t, m.Name, t, slot, tree.Const(at))
 			p.Line("(void)%s;", m.Name)
 			at += isa.Align(m.Bytes(), 64)
 		}
@@ -621,7 +620,7 @@ func (p *printer) ahead(x *tree.Ahead) []string {
 	if m.Of != nil {
 		m = m.Of
 	}
-	next, step := fmt.Sprintf("(uintptr_t)(%s)", x.From.Add(x.More)), fmt.Sprintf("(uintptr_t)%s", point.Number(x.Step*int64(size)))
+	next, step := fmt.Sprintf("(uintptr_t)(%s)", x.From.Add(x.More)), fmt.Sprintf("(uintptr_t)%s", tree.Const(x.Step*int64(size)))
 	if x.When != nil {
 		next = fmt.Sprintf("(uintptr_t)(%s + (%s ? %s : 0))", x.From, x.When, x.More)
 		step = fmt.Sprintf("(%s ? %s : 0)", x.When, step)
@@ -680,4 +679,30 @@ func with(at []*tree.Index, v *tree.Var, x *tree.Index) []*tree.Index {
 		}
 	}
 	return out
+}
+
+// pointersOf declares the pointers of some operands.
+func pointersOf(t *cnest.Text, e *unit.Unit, k *schedule.Kernel, operands []int) {
+	for _, i := range operands {
+		o, constant, alone := k.Operands[i], "", "restrict "
+		if o.Mode == schedule.Read {
+			constant = "const "
+			e.Raw(o.Buffer)
+		}
+		if e.Holds(o.Buffer) || overlaid(e, k, o) { // results may take the place of what they are made of
+			alone = ""
+		}
+		t.Line("%s%s *%sp%d = b[%d]; // %s", constant, e.W.Stored(o.Type()), alone, i, e.Slot(o.Buffer), o.Name)
+	}
+}
+
+// overlaid says whether an operand is an output over an input, or an input of a kernel that stores to an output over it.
+func overlaid(e *unit.Unit, k *schedule.Kernel, o schedule.Operand) bool {
+	over := func(buffer ir.NodeID) ir.NodeID {
+		if b := e.Buffers[buffer]; b != nil {
+			return b.Over
+		}
+		return ir.NoNode
+	}
+	return over(o.Buffer) != ir.NoNode || slices.ContainsFunc(k.Operands, func(w schedule.Operand) bool { return w.Mode == schedule.Write && over(w.Buffer) == o.Buffer })
 }

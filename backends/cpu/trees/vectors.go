@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/ir/affine"
-
 	"tensortapestry.org/tapc/backends/cnest"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -55,7 +53,7 @@ func (p *printer) compute(s *tree.Map) {
 	}
 	switch {
 	case step != 1:
-		p.Line("%s;", t.Scatter(at, point.Number(step), x.Text, p.vector.count))
+		p.Line("%s;", t.Scatter(at, tree.Const(step).String(), x.Text, p.vector.count))
 	case s.Stream && p.vector.whole:
 		p.stream = true
 		p.Line("if (((uintptr_t)%s & %d) == 0) %s; else %s;", m.Symbol(), lanes*m.Type.Size()-1, t.Stream(at, x.Text), t.Store(at, x.Text, p.vector.count))
@@ -101,7 +99,7 @@ func (l leaves) read(a tree.Access) vector.Value {
 	case 1:
 		x.Text = p.e.V.Of(d, p.vector.lanes).Load(at, p.vector.count)
 	default:
-		x.Text = p.e.V.Of(d, p.vector.lanes).Gather(at, point.Number(s), p.vector.count)
+		x.Text = p.e.V.Of(d, p.vector.lanes).Gather(at, tree.Const(s).String(), p.vector.count)
 	}
 	if d == scalar.Bool {
 		return p.e.V.Truth(x.Text, p.vector.lanes)

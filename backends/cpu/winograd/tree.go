@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/macrotile"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -42,7 +42,7 @@ func (w *Kernel) Tree(name string) *tree.Func {
 	for i := range w.kernel.Operands {
 		d.m.operands = append(d.m.operands, d.operand(i))
 	}
-	groups := point.Count(point.Follows(w.batch, w.w.Views[w.w.Filter]))
+	groups := nest.Points(nest.Followed(w.batch, w.w.Views[w.w.Filter], true))
 	d.m.filters = tree.Stored("filters", scalar.Float32, tree.Constant, groups, w.w.Points(), (w.w.Out.Extent+panel-1)/panel, w.w.In.Extent, panel)
 	d.m.filters.Operand = w.w.Filter
 	d.layOut()
@@ -53,7 +53,7 @@ func (w *Kernel) Tree(name string) *tree.Func {
 // operand is an operand in the dimensions of the kernel's results; the image and the filters are in their own.
 func (d *driver) operand(i int) *tree.Memory {
 	o, v := d.kernel.Operands[i], d.w.Views[i]
-	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Operand: i, Written: o.Mode == schedule.Write, Base: point.Start(d.kernel, v)}
+	m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Operand: i, Written: o.Mode == schedule.Write, Base: builder.Base(d.kernel, v)}
 	down, across, channels := d.w.Down.Dim, d.w.Across.Dim, d.w.Out
 	switch i {
 	case d.w.Image:
@@ -121,7 +121,7 @@ func (d *driver) task(number *tree.Index) (body []tree.Stmt) {
 		if digit := next(d.blocksOf(i)); i == d.block.of {
 			p.images = part("n", digit, d.block.images, a.Extent)
 		} else {
-			p.batch[i] = d.Let(&body, a.Variable, digit)
+			p.batch[i] = d.Let(&body, macrotile.BatchName(i), digit)
 		}
 	}
 	tiles := func(s tree.Span) *tree.Index {
@@ -155,7 +155,7 @@ func (p *piece) eachImage(body func(first *tree.Index) []tree.Stmt) []tree.Stmt 
 	if p.d.block.of < 0 {
 		return body(tree.Const(0))
 	}
-	return []tree.Stmt{p.d.Loop(tree.Serial, p.d.batch[p.d.block.of].Variable, p.images.From, p.images.To, 1, func(n *tree.Index) []tree.Stmt {
+	return []tree.Stmt{p.d.Loop(tree.Serial, macrotile.BatchName(p.d.block.of), p.images.From, p.images.To, 1, func(n *tree.Index) []tree.Stmt {
 		p.batch[p.d.block.of] = n
 		return body(n.Minus(p.images.From).By(p.each))
 	})}

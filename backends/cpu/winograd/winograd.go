@@ -7,10 +7,11 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/macrotile"
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
@@ -33,7 +34,7 @@ import (
 type Kernel struct {
 	w          *nest.Winograd
 	kernel     *schedule.Kernel
-	batch      []point.Axis
+	batch      []nest.Dim
 	block      winogradPiece
 	cut        blocking.Cut // of the product of a point
 	target     isa.Target
@@ -59,7 +60,7 @@ const panel = tile.PanelBytes / 4
 // Of is such a convolution, which is cut as Read says, for a target.
 func Of(t isa.Target, k *schedule.Kernel, d Decided) *Kernel {
 	image := d.found.Views[d.found.Image]
-	w := &Kernel{w: d.found, kernel: k, block: d.piece, cut: d.cut, batch: point.Axes("g", d.found.Batch), target: t, lanes: int64(t.Lanes(4)), transposed: d.found.In.Step(image) != 1}
+	w := &Kernel{w: d.found, kernel: k, block: d.piece, cut: d.cut, batch: d.found.Batch, target: t, lanes: int64(t.Lanes(4)), transposed: d.found.In.Step(image) != 1}
 	for _, s := range k.Statements {
 		if s.Store >= 0 {
 			store := w.w.Views[s.Store]
@@ -84,10 +85,10 @@ type templates struct {
 // Templates gives the templates of its tree in a version of a program.
 func (w *Kernel) Templates(u *unit.Unit, name string) trees.Templates {
 	view, filters := w.w.Views[w.w.Filter], w.kernel.Operands[w.w.Filter].Buffer
-	l := panels.Layout{Size: 4, Width: panel, Base: point.Start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
+	l := panels.Layout{Size: 4, Width: panel, Base: builder.Base(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
 		Reduced:  []panels.Stride{{Extent: w.w.In.Extent, Step: w.w.In.Step(view)}},
 		Winograd: panels.WinogradFilters{Size: w.w.Size, Down: view.Steps[w.w.Down.Tap], Across: view.Steps[w.w.Across.Tap]}}
-	for _, a := range point.Follows(w.batch, view) {
+	for _, a := range nest.Followed(w.batch, view, true) {
 		l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: a.Step(view)})
 	}
 	u.Raw(w.kernel.Operands[w.w.Image].Buffer)
@@ -196,30 +197,28 @@ func (w *templates) product() *product.Product {
 			D:    scalar.Float32, N: int(w.lanes), Cut: w.cut, Sizes: blocking.Sizes{Panel: panel, Length: in}}}
 }
 
-// results are the axes of results, and that which has neighbours.
-func (w *Kernel) results() (axes []point.Axis, along int) {
-	axes = append(slices.Clone(w.batch), point.Axis{Dim: w.w.Down.Dim, Variable: "y"}, point.Axis{Dim: w.w.Across.Dim, Variable: "x"}, point.Axis{Dim: w.w.Out, Variable: "o"})
-	if along = len(axes) - 1; w.inRows {
-		along--
-	}
-	return axes, along
-}
-
 // functions makes those that leaves call.
 func (w *Kernel) functions() []*tree.Func {
-	axes, along := w.results()
-	return []*tree.Func{product.Epilogue("epilogue", w.kernel, w.w.Views, axes, along, int(w.lanes), w.w.Sum)}
+	dims := append(slices.Clone(w.batch), w.w.Down.Dim, w.w.Across.Dim, w.w.Out)
+	along := len(dims) - 1
+	if w.inRows {
+		along--
+	}
+	return []*tree.Func{product.Epilogue("epilogue", w.kernel, w.w.Views, dims, along, int(w.lanes), w.w.Sum, "y", "x", "o")}
 }
 
 // epilogue writes the functions of the kernel's statements: on a vector of results, of neighbouring channels or of a row; on those of a tile in the channels of
 // a vector; and on those of some columns of a row in some channels, which are transposed.
 func (w *templates) epilogue() {
-	axes, _ := w.results()
 	n := int(w.lanes)
 	for _, f := range w.functions() {
 		trees.Function(w.Text, w.u, w.name, w.kernel, f)
 	}
-	parameters, batch := point.Coordinates(axes, "int64_t "), point.Coordinates(w.batch, "")
+	parameters, batch := "", ""
+	for i := range w.batch {
+		parameters, batch = parameters+", int64_t "+macrotile.BatchName(i), batch+", "+macrotile.BatchName(i)
+	}
+	parameters += ", int64_t y, int64_t x, int64_t o"
 	if w.inRows {
 		w.Open("\nTAPC_FN void %s_row(void *const *b%s, const tapc_singles *restrict from, int64_t channels, int64_t n) {", w.name, parameters)
 		w.Line("tapc_singles transposed[TAPC_LANES];")
