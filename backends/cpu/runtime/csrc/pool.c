@@ -264,7 +264,7 @@ void tapc_parallel(tapc_pool *p, int64_t n, int64_t each, tapc_task task, void *
   int64_t grain = work / grains;
   open_region(p, n, (int)grains, grain, task, ctx);
   for (int i = 1; i < p->threads; i++)
-    if (p->workers[i].wanted) call(&p->workers[i]);
+    if (p->workers[i].wanted || p->even) call(&p->workers[i]); // nobody else takes what belongs to one that fell asleep after gather
   if (p->eager) nanosleep(&(struct timespec){0, EAGER_NS}, NULL);
   take_part(&p->workers[0]);
   await_pieces(p, (unsigned)grains, within(grain, SPIN_NS, SPIN_MOST_NS));
