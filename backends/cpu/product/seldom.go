@@ -63,10 +63,11 @@ func not(a tree.Access) tree.Computed {
 func (f *Function) one(s *nest.Seldom, left nest.View, to tree.Access) (body []tree.Stmt) {
 	const lanes = seldomLanes
 	sums, sum := builder.Vectors(f.Fresh("sums"), tree.Registers, scalar.Float64, 0, lanes), tree.NewMemory(f.Fresh("sum"), scalar.Float64, tree.Registers, 0)
+	term := builder.Vectors(f.Fresh("term"), tree.Registers, scalar.Float64, 0, lanes)
 	zero := scalar.Zero(scalar.Float64)
-	vector := func(d int, from, to *tree.Index, list *[]tree.Stmt, statement func() *tree.Map) {
+	vector := func(d int, from, to *tree.Index, list *[]tree.Stmt, statements func() []tree.Stmt) {
 		f.Each(d, from, to, lanes, list)
-		f.Vector.Body = append(f.Vector.Body, statement())
+		f.Vector.Body = append(f.Vector.Body, statements()...)
 		f.Vector = nil
 	}
 	loops := reductionOrder(f.K, s.Sum.Over, left)
@@ -74,9 +75,11 @@ func (f *Function) one(s *nest.Seldom, left nest.View, to tree.Access) (body []t
 	for _, l := range loops {
 		f.Dims, f.At = append(f.Dims, nest.Dim{Loops: []int{l}, Extent: f.K.Loops[l].Extent()}), append(f.At, nil)
 	}
-	body = append(body, &tree.Declare{Memory: sums})
-	vector(first, tree.Const(0), tree.Const(lanes), &body, func() *tree.Map { return builder.Constant(f.VectorAt(sums), zero) })
-	add := func() *tree.Map { return f.Map(f.VectorAt(sums), s.Sum.Args[0], scalar.Add) }
+	body = append(body, &tree.Declare{Memory: sums}, &tree.Declare{Memory: term})
+	vector(first, tree.Const(0), tree.Const(lanes), &body, func() []tree.Stmt { return []tree.Stmt{builder.Constant(f.VectorAt(sums), zero)} })
+	add := func() []tree.Stmt { // products of float32 are exact in float64, and fusing them with the sum would be calls where processors have no instruction for it
+		return []tree.Stmt{f.Map(f.VectorAt(term), s.Sum.Args[0], tree.NoMonoid), builder.Stored(f.VectorAt(sums), f.VectorAt(term), scalar.Add)}
+	}
 	var reduce func(d int) []tree.Stmt
 	reduce = func(d int) (body []tree.Stmt) {
 		extent := f.Dims[d].Extent

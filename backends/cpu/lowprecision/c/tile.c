@@ -29,14 +29,10 @@ TAPC_ROW_FN void TAPC_NAME(tapc_groups_begin)(const struct tapc_tile t, TAPC_VEC
   TAPC_EACH(t) c[x] = (TAPC_VECTOR){0};
 }
 
-// Adds the sums c to s, which are all read before any is written.
+// Adds the sums c to s.
 TAPC_ROW_FN void TAPC_NAME(tapc_groups_end)(const struct tapc_tile t, TAPC_VECTOR *c, TAPC_VECTOR *s) {
-  TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
   TAPC_UNROLL
-  TAPC_EACH(t) c[x] += s[x];
-  TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
-  TAPC_UNROLL
-  TAPC_EACH(t) s[x] = c[x];
+  TAPC_EACH(t) s[x] += c[x];
 }
 
 // Adds the products of some blocks of panels, from one on.
