@@ -39,6 +39,9 @@ func (p *printer) compute(s *tree.Map) {
 		p.Line("%s = %s;", p.lvalue(s.Dst), x.Text)
 		return
 	}
+	if x.Uniform && x.Type == scalar.BFloat16 { // a number alone is float32
+		x = p.e.V.BF16(x.Type, lanes, p.e.V.Splat(vector.Value{Text: x.Text, Type: scalar.Float32, Uniform: true}, lanes))
+	}
 	x = p.e.V.Splat(x, lanes)
 	if m.Mask > 0 {
 		x.Text = p.e.V.Mask(x, int(m.Mask), lanes)

@@ -112,11 +112,8 @@ type Value struct {
 
 // Splat makes a vector of a uniform value; a vector stays as it is.
 func (v *Printer) Splat(x Value, n int) Value {
-	switch {
-	case !x.Uniform:
+	if !x.Uniform {
 		return x
-	case x.Type == scalar.BFloat16: // a number alone is float32
-		return v.BF16(x.Type, n, v.Splat(Value{Text: x.Text, Type: scalar.Float32, Uniform: true}, n))
 	}
 	d, mask := x.Type, 0
 	if d == scalar.Bool {
