@@ -301,7 +301,7 @@ var comparison = map[scalar.Op]string{scalar.Eq: "==", scalar.Ne: "!=", scalar.L
 var infix = map[scalar.Op]string{scalar.Add: "+", scalar.Sub: "-", scalar.Mul: "*", scalar.Div: "/",
 	scalar.And: "&", scalar.Or: "|", scalar.Xor: "^"}
 
-// libm are the operators that the C library has; those that are not here go by the operator's own name.
+// libm are the operators that the C library has, by their names there for float64.
 var libm = map[scalar.Op]string{scalar.Exp: "exp", scalar.Exp2: "exp2", scalar.Expm1: "expm1", scalar.Log: "log", scalar.Log2: "log2",
 	scalar.Log10: "log10", scalar.Log1p: "log1p", scalar.Sqrt: "sqrt", scalar.Cbrt: "cbrt", scalar.Sin: "sin", scalar.Cos: "cos",
 	scalar.Tan: "tan", scalar.Asin: "asin", scalar.Acos: "acos", scalar.Atan: "atan", scalar.Sinh: "sinh", scalar.Cosh: "cosh",

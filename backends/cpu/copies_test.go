@@ -125,38 +125,44 @@ static int converts_$name(void) {
 
 // TestCopies compiles the C files that pack operands as C of their own, for each size of vectors, and looks at what they copy.
 func TestCopies(t *testing.T) {
+	testC(t, func(v *vector.Printer, target isa.Target, add func(text, name string, pairs ...string)) {
+		for _, d := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int8} {
+			n := target.Lanes(d.Size())
+			x, c, window := v.Of(d, n), v.W.Stored(d), product.Window(v, d, n)
+			line := "TAPC_LINE(from, to, n) __builtin_memcpy(to, from, (uint64_t)(n) * sizeof *(to))"
+			add(strings.Replace(copiesHarness, "copies_$n", fmt.Sprintf("copies_%v", d), 1), fmt.Sprintf("copies_%v", d), "$n", fmt.Sprint(n), "$type", c,
+				"$pack", product.Pack(x), "$squares", product.PackSquares(x), "$rows", product.PackRows(x, min(n, 3)), "$spread", product.Spread(x),
+				"$places", product.Places(x, "", "TAPC_KEPT "+c, "TAPC_ONE(x) x", line, product.Transposing(x, n))("tapc_places"),
+				"$masked", map[bool]string{true: "1", false: "0"}[vector.HasMasks(d, n)], "$mask", v.W.Type(vector.IntegerOf(d.Size(), true)), "$window_runs", window("tapc_window_runs"),
+				"$window_one", window("tapc_window_one"), "$window_two", window("tapc_window_two"), "$window_ahead", window("tapc_window_ahead"), "$window_reach", window("tapc_window_reach"),
+				"$window", window("tapc_window"))
+		}
+		for _, form := range []panels.Blocked{{Form: panels.Lines, From: scalar.Float32}, {Form: panels.Lines, From: scalar.BFloat16}, {Form: panels.Lines, From: scalar.Int8},
+			{Form: panels.Lines, From: scalar.UInt8}, {Form: panels.Across, From: scalar.UInt8}} {
+			c := &lowprecision.Converter{V: v, Lanes: target.Lanes(4), Form: form}
+			kept := "uint16_t"
+			if form.IsBytes() {
+				kept = "uint8_t"
+			}
+			name := fmt.Sprintf("%v_%d", form.From, form.Flip())
+			add("#define ONE_$name(x) "+c.One("x")+"\n"+convertersHarness, "converts_"+name, "$name", name, "$kept", kept, "$type", v.W.Stored(form.From), "$one", "ONE_"+name, "$lines", c.Lines(), "$line", c.Line(),
+				"$places", c.Places()("tapc_places"), "$transposed", c.Transposed(), "$across", c.Across())
+		}
+	})
+}
+
+// testC compiles C with functions of C files, for each size of vectors and both compilers, and runs the functions that are added, each of which gives the line at which something is wrong, or 0.
+// In their texts names stand for others, by pairs.
+func testC(t *testing.T, write func(v *vector.Printer, target isa.Target, add func(text, name string, pairs ...string))) {
 	test := func(cc *toolchain.Compiler, target isa.Target, runner ...string) func(t *testing.T) {
 		return func(t *testing.T) {
 			w := cexpr.NewWriter()
 			v := vector.New(w)
 			var tests, calls strings.Builder
-			add := func(text, name string, pairs ...string) {
+			write(v, target, func(text, name string, pairs ...string) {
 				tests.WriteString(strings.NewReplacer(pairs...).Replace(text))
 				fmt.Fprintf(&calls, "  if ((line = %s())) printf(\"line %%d of %s\\n\", line);\n", name, name)
-			}
-			for _, d := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int8} {
-				n := target.Lanes(d.Size())
-				x, c, window := v.Of(d, n), w.Stored(d), product.Window(v, d, n)
-				line := "TAPC_LINE(from, to, n) __builtin_memcpy(to, from, (uint64_t)(n) * sizeof *(to))"
-				add(strings.Replace(copiesHarness, "copies_$n", fmt.Sprintf("copies_%v", d), 1), fmt.Sprintf("copies_%v", d), "$n", fmt.Sprint(n), "$type", c,
-					"$pack", product.Pack(x), "$squares", product.PackSquares(x), "$rows", product.PackRows(x, min(n, 3)), "$spread", product.Spread(x),
-					"$places", product.Places(x, "", "TAPC_KEPT "+c, "TAPC_ONE(x) x", line, product.Transposing(x, n))("tapc_places"),
-					"$masked", map[bool]string{true: "1", false: "0"}[vector.HasMasks(d, n)], "$mask", w.Type(vector.IntegerOf(d.Size(), true)), "$window_runs", window("tapc_window_runs"),
-					"$window_one", window("tapc_window_one"), "$window_two", window("tapc_window_two"), "$window_ahead", window("tapc_window_ahead"), "$window_reach", window("tapc_window_reach"),
-					"$window", window("tapc_window"))
-			}
-			for _, form := range []panels.Blocked{{Form: panels.Lines, From: scalar.Float32}, {Form: panels.Lines, From: scalar.BFloat16}, {Form: panels.Lines, From: scalar.Int8},
-				{Form: panels.Lines, From: scalar.UInt8}, {Form: panels.Across, From: scalar.UInt8}} {
-				c := &lowprecision.Converter{V: v, Lanes: target.Lanes(4), Form: form}
-				kept := "uint16_t"
-				if form.IsBytes() {
-					kept = "uint8_t"
-				}
-				name := fmt.Sprintf("%v_%d", form.From, form.Flip())
-				fmt.Fprintf(&tests, "#define ONE_%s(x) %s\n", name, c.One("x"))
-				add(convertersHarness, "converts_"+name, "$name", name, "$kept", kept, "$type", w.Stored(form.From), "$one", "ONE_"+name, "$lines", c.Lines(), "$line", c.Line(),
-					"$places", c.Places()("tapc_places"), "$transposed", c.Transposed(), "$across", c.Across())
-			}
+			})
 			text := "#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
 				"int main(void) {\n  int line;\n" + calls.String() + "  return 0;\n}\n"
 			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
@@ -165,7 +171,7 @@ func TestCopies(t *testing.T) {
 				return
 			}
 			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("wrong copies: %s (%v)", out, err)
+				t.Errorf("wrong: %s (%v)", out, err)
 			}
 		}
 	}

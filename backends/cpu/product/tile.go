@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -53,11 +54,14 @@ type registerTile struct {
 }
 
 func tileOf(p *Product, rows, cols int64) *registerTile {
-	v, d := p.E.V, p.VectorType()
-	m, _ := micro.Of(p.D)
+	return &registerTile{p, rows, cols, Sums{p.sumType(), rows, (cols + int64(p.N) - 1) / int64(p.N)}, Tiles(p.E.V, p.D, p.VectorType(), p.N)}
+}
+
+// Tiles defines the functions of tile.c for factors of a type, whose sums are vectors of n numbers of another, and gives their names.
+func Tiles(v *vector.Printer, d, sum scalar.DType, n int) func(function string) string {
+	m, _ := micro.Of(d)
 	DefineNumbers(v)
-	call := v.Of(d, p.N).File(files, "tile.c", "", "TAPC_STORED "+p.E.W.Stored(p.D), "TAPC_LOOSE "+v.Type(d, p.N)+"u", "TAPC_LOAD(p, n) "+v.Of(p.D, p.N).Load("p", "n"), "TAPC_TAKE(c, a, w) "+m.Step(v, p.N, "c", "a", "w"))
-	return &registerTile{p, rows, cols, Sums{p.sumType(), rows, (cols + int64(p.N) - 1) / int64(p.N)}, call}
+	return v.Of(sum, n).File(files, "tile.c", "", "TAPC_STORED "+v.W.Stored(d), "TAPC_LOOSE "+v.Type(sum, n)+"u", "TAPC_LOAD(p, n) "+v.Of(d, n).Load("p", "n"), "TAPC_TAKE(c, a, w) "+m.Step(v, n, "c", "a", "w"))
 }
 
 // SumCode is how many bytes of instructions a vector of sums takes in a tile, in which it is cleared, multiplied, added and kept.

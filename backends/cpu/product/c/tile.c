@@ -25,7 +25,7 @@ TAPC_FN void TAPC_NAME(tapc_product)(const struct tapc_tile t, const TAPC_STORED
   }
 }
 
-// Adds those of some values.
+// Adds those of some values. The pragma takes no number of a macro or a struct.
 TAPC_FN void TAPC_NAME(tapc_products)(const struct tapc_tile t, const TAPC_STORED *a, const TAPC_STORED *w, int64_t values, uintptr_t *next, uintptr_t step, TAPC_VECTOR *c) {
 #define TAPC_EACH_VALUE                                                                                                                                                            \
   for (int64_t k = 0; k < values; k++, a += t.left, w += t.step) TAPC_NAME(tapc_product)(t, a, w, next, step, c)
