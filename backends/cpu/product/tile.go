@@ -92,7 +92,7 @@ func (p *Product) TileFunction(rows, cols int64) {
 		p.Name, rows, cols, stored, stored, p.Coordinates("int64_t "), more)
 	p.Line("%s", t.numbers())
 	p.Line("%s %s, %s, %s;", t.sums.Type, t.sums.Array("s"), t.sums.Array("c"), t.sums.Array("totals"))
-	p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
+	p.Line("(void)b, %s%s(void)i, (void)j;", map[bool]string{true: "(void)fn, "}[p.Split() && !open], p.Voids())
 	t.expect()
 	p.Line("%s(t, %s, %s, s);", t.call("tapc_sums_begin"), f, kept)
 	at := p.outerLoops()

@@ -488,6 +488,7 @@ func (p *printer) stmt(s tree.Stmt) {
 		}
 	case *tree.Let:
 		p.Let(s)
+		p.Line("(void)%s;", s.Var.Name) // not every part of a number that is delinearized is read
 	case *tree.If:
 		p.If(s)
 	case *tree.Once:
