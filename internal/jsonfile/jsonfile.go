@@ -4,6 +4,7 @@ package jsonfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ func Decode(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
+		if key, at := unknown(text, json.NewDecoder(bytes.NewReader(text)), reflect.TypeOf(into)); at >= 0 && strings.Contains(err.Error(), "unknown field") {
+			return fmt.Errorf("byte %d: unknown field %q", at+1, key)
+		}
 		return said(err)
 	}
 	if key, at := repeated(text[:d.InputOffset()]); at >= 0 {
@@ -69,6 +73,52 @@ func repeated(text []byte) (key string, at int) {
 		}
 	}
 	return "", -1
+}
+
+// unknown reads a value of a type from a text, and finds the first key that the type does not have, and where; -1 if there is none.
+func unknown(text []byte, d *json.Decoder, t reflect.Type) (key string, at int) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t != nil && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		t = nil // it reads all for itself
+	}
+	open, err := d.Token()
+	if open != json.Delim('{') && open != json.Delim('[') {
+		return "", -1
+	}
+	for d.More() && err == nil {
+		inner := t
+		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map) {
+			inner = t.Elem()
+		}
+		if open == json.Delim('{') {
+			before := int(d.InputOffset())
+			var name json.Token
+			name, err = d.Token()
+			if known := true; t != nil && t.Kind() == reflect.Struct {
+				if inner, known = field(t, fmt.Sprint(name)); !known {
+					return fmt.Sprint(name), before + bytes.IndexByte(text[before:], '"')
+				}
+			}
+		}
+		if key, at = unknown(text, d, inner); at >= 0 {
+			return key, at
+		}
+	}
+	_, _ = d.Token() // the end; what is wrong with it is said already
+	return "", -1
+}
+
+// field gives the type of the field of a struct of a key.
+func field(t reflect.Type, key string) (reflect.Type, bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && !f.Anonymous && strings.EqualFold(cmp.Or(name, f.Name), key) && name != "-" {
+			return f.Type, true
+		}
+	}
+	return nil, false
 }
 
 // said writes what is wrong with a text for who wrote it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/cost/collective"
 	"tensortapestry.org/tapc/cost/machine"
@@ -55,14 +56,16 @@ type mover struct {
 
 // Diagnostic says it to the user.
 func (t *Transfer) Diagnostic(s diag.Severity) diag.Diagnostic {
-	code, what := "TAP0843", "reshards"
+	code, what, of, who := "TAP0843", "reshard", "", t.Operation
 	if t.Halo {
-		code, what = "TAP0844", "exchanges halos of"
+		code, what, of = "TAP0844", "exchange", " halos of"
 	}
-	for _, also := range t.Also {
-		what = "and " + also + " " + what
+	if n := len(t.Also); n > 0 {
+		who = strings.Join(append([]string{who}, t.Also[:n-1]...), ", ") + " and " + t.Also[n-1]
+	} else {
+		what += "s"
 	}
-	text := fmt.Sprintf("%s %s %s: %s → %s, %v bytes%s: %s", t.Operation, what, t.Tensor, t.From, t.To, t.Bytes, t.Ways[0].time(), t.Reason)
+	text := fmt.Sprintf("%s %s%s %s: %s → %s, %v bytes%s: %s", who, what, of, t.Tensor, t.From, t.To, t.Bytes, t.Ways[0].time(), t.Reason)
 	if len(t.Ways) > 1 {
 		text += fmt.Sprintf("; otherwise %.0f bytes%s", t.Ways[1].Bytes, t.Ways[1].time())
 	}

@@ -17,11 +17,10 @@ import (
 	"tensortapestry.org/tapc/search/meshes"
 )
 
-// Plan writes a trial as a plan file has it: the mesh, how each tensor is kept and, where propagation would cut an operation otherwise or a
-// reduced dimension is cut, the cut.
+// Plan writes a trial as a plan file has it: the mesh, how each tensor is kept, the permissions and, where propagation would cut an operation otherwise with these, the cut.
 func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, error) {
 	p := x.plan(t)
-	out := &planfile.Plan{}
+	out := &planfile.Plan{Permissions: x.settings.Allow}
 	for axis, size := range p.tables.mesh {
 		out.Mesh = append(out.Mesh, planfile.Axis{Name: string("xyz"[axis]), Size: size})
 	}
@@ -36,12 +35,24 @@ func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, erro
 		for k := range y.extents {
 			l.Dims[k] = y.keeps[p.keeps[c]].Along(k)
 		}
-		out.Tensors = append(out.Tensors, planfile.Annotation{Tensor: n.Label, Layout: l})
+		out.Tensors = append(out.Tensors, planfile.Annotation{Tensor: n.Label, Layout: l, Priority: p.moved(c)})
 	}
 	if err := x.cutting(&p, lib, labels, out); err != nil || x.line.stages == 1 {
 		return out, err
 	}
 	return out, staging(x, &p, labels, out)
+}
+
+// moved is 1 of a tensor that some operation does not read or give as it is kept, and so says last how that is cut; 0 of others.
+func (p *plan) moved(tensor int) int64 {
+	x := p.tables.space
+	for _, i := range x.tensors[tensor].edges {
+		o := x.ops[x.edges[i].op]
+		if o.operands[x.edges[i].operand].needs(o, o.cuts[p.cuts[x.edges[i].op]]).layout != x.tensors[tensor].keeps[p.keeps[tensor]] {
+			return 1
+		}
+	}
+	return 0
 }
 
 // labels counts the nodes that each label and kernel names: what a plan says of one may name no other.
@@ -56,7 +67,7 @@ func (x *Space) labels() map[string]int {
 	return count
 }
 
-// cutting adds the cuts that do not follow from the annotations, whatever is allowed where the plan is carried out.
+// cutting adds the cuts that do not follow from the annotations, whatever else is allowed where the plan is carried out.
 func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, out *planfile.Plan) error {
 	strict, err := x.carried(out, propagate.Settings{Library: lib})
 	if err != nil {
@@ -74,7 +85,8 @@ func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, ou
 		o := x.ops[m.class]
 		counts := meshes.Parts(p.tables.mesh, o.cuts[p.cuts[m.class]], len(o.dims))
 		how := levels(o, counts)
-		if same(o, counts, strict[n.ID]) && same(o, counts, loose[n.ID]) || len(how.Levels) == 0 { // a sum of all has no cut that says that it is whole
+		found := slices.Equal(counts, whole(loose[n.ID], len(counts)))
+		if found && (x.settings.Allow.Has(permission.Reassociate) || slices.Equal(counts, whole(strict[n.ID], len(counts)))) || len(how.Levels) == 0 { // a sum of all has no cut that says that it is whole
 			continue
 		}
 		if n.Label == "" || labels[n.Label] != 1 {
@@ -122,23 +134,9 @@ func (x *Space) carried(plan *planfile.Plan, s propagate.Settings) (map[ir.NodeI
 	return found, nil
 }
 
-// same says whether an operation is cut into so many parts along its dimensions by what propagation found, and nothing that it reduces is.
-func same(o *operation, counts, found []int64) bool {
-	var want []int64
-	for j, d := range o.dims {
-		if !d.reduced {
-			want = append(want, counts[j])
-		} else if counts[j] > 1 {
-			return false
-		}
-	}
-	for len(want) < len(found) {
-		want = append(want, 1)
-	}
-	for len(found) < len(want) {
-		found = append(found, 1)
-	}
-	return slices.Equal(want, found)
+// whole gives of so many dimensions into how many parts each is cut, of the first of which that is known.
+func whole(parts []int64, n int) []int64 {
+	return append(slices.Clone(parts), slices.Repeat([]int64{1}, n-len(parts))...)
 }
 
 // staging says where a plan has its stages: on a mesh whose first axis is theirs, each operation is placed on the devices of its stage that have its block.

@@ -67,7 +67,7 @@ func Table() []Kind {
 		{Name: layouts.Leaves, Doc: "how an input or a constant is kept on the mesh", On: "each of them", Fuel: "keep, rest, recut, spread",
 			Priced: "by tables of moves and bytes", Field: "tensors", Else: "as its first reader needs it"},
 		{Name: layouts.Reduced, Doc: "whether an operation is cut along what it reduces", On: "each operation with partial results that combine", Fuel: "fit, recut, carry",
-			Needs: permission.Reassociate, Priced: "by tables of operations and of the moves that combine results", Field: "cuts", Else: "it is not"},
+			Needs: permission.Reassociate, Priced: "by tables of operations and of the moves that combine results", Field: "tensors, cuts", Else: "it is not"},
 		choices(), pipelines(), recomputation(),
 	}
 }

@@ -199,6 +199,8 @@ func others(g *ir.Graph, lib *kernels.Library, n *ir.Node, in *instance.Instance
 		folds, placed := reduced.Reductions(in, i)
 		runs := reduced.Stored(in, i)
 		switch {
+		case slices.ContainsFunc(in.Dims, func(d instance.Dim) bool { return d.Index && d.Extent == 0 }):
+			x.Combine, x.Reason = folds, "there are no results"
 		case placed:
 			x.Reason = "a place along it is computed"
 		case len(folds) > 0 && (d.Extent < 2 || split.Divisible(g, lib, n, d.Name) == nil):

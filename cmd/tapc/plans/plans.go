@@ -365,11 +365,7 @@ func (r *Result) write(ctx context.Context, w *Work) error {
 
 // planOf gives the plan of a point, with the permissions that it was made with.
 func (r *Result) planOf(point int, lib *kernels.Library) (*planfile.Plan, error) {
-	p, err := r.Space.Plan(r.Frontier.Points[point].Trial, lib)
-	if err == nil {
-		p.Permissions = r.flags.allow.Set
-	}
-	return p, err
+	return r.Space.Plan(r.Frontier.Points[point].Trial, lib)
 }
 
 // picked gives the number of the point that --pick names.

@@ -5,6 +5,7 @@ package prices
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"tensortapestry.org/tapc/backends"
@@ -45,6 +46,7 @@ type Report struct {
 	Joules   float64               // 0 if the machine file has no power
 	Critical []int                 // kernels of the longest path
 	Times    map[ir.NodeID]Span    // of steps, where Walk said them
+	held     []backends.MemoryTerm // what devices hold by the schedule: tensors and workspaces
 	on       *machine.Machine
 	settings price.Settings
 }
@@ -58,7 +60,7 @@ func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.Mem
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Machine: m.Name, Units: s.Units, Kernels: kernels, Memory: memory, on: m, settings: s}
+	r := &Report{Machine: m.Name, Units: s.Units, Kernels: kernels, Memory: memory, held: held(g), on: m, settings: s}
 	for i, k := range kernels {
 		r.Names = append(r.Names, g.Name(k.Node))
 		r.Time = r.Time.Plus(k.Time)
@@ -145,12 +147,25 @@ func (r *Report) totals() (operations, bytes float64) {
 	return operations, bytes
 }
 
-// bytes is the memory of the program.
-func (r *Report) memory() (sum int64) {
-	for _, t := range r.Memory {
+// memory is that of the program.
+func (r *Report) memory() (sum int64) { return bytesOf(r.Memory) }
+
+func bytesOf(list []backends.MemoryTerm) (sum int64) {
+	for _, t := range list {
 		sum += t.Bytes
 	}
 	return sum
+}
+
+// held lists what the devices of a schedule hold, part by part.
+func held(g *ir.Graph) (list []backends.MemoryTerm) {
+	by := schedule.Held(g)
+	for _, d := range slices.Sorted(maps.Keys(by)) {
+		name := g.Node(d).Label
+		list = append(list, backends.MemoryTerm{What: name + ": inputs, outputs and constants", Bytes: by[d].Kept},
+			backends.MemoryTerm{What: name + ": arena, what kernels hand to each other", Bytes: by[d].Arena}, backends.MemoryTerm{What: name + ": workspaces of kernels", Bytes: by[d].Workspaces()})
+	}
+	return list
 }
 
 // named gives the kernels of a name, all if it is "".

@@ -9,7 +9,6 @@ import (
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/internal/traceevent"
-	"tensortapestry.org/tapc/ir/diag"
 )
 
 // maxRows is how many kernels the table has; all are in the JSON.
@@ -146,14 +145,15 @@ func writeTerm(w io.Writer, k price.Kernel, t price.Term) {
 	fmt.Fprintf(w, "  %10s  %5.1f %%  %s\n", seconds(t.Time.Value), 100*t.Time.Value/k.Time.Value, t.What)
 }
 
-// ExplainMemory writes what the program has in memory at most, part by part.
+// ExplainMemory writes what the program has in memory at most, part by part; of a target whose programs do not state that, what devices hold by the schedule.
 func (r *Report) ExplainMemory(w io.Writer) error {
-	if len(r.Memory) == 0 {
-		return diag.Errorf("TAP2812", "cost", diag.Location{}, "a program for this target states no memory").Want("--target=cpu, whose programs do; tapc cost says what tensors take on a device", "another target")
+	list, of := r.Memory, "at most"
+	if len(list) == 0 {
+		list, of = r.held, "on devices: tensors and workspaces alone"
 	}
-	all := r.memory()
-	fmt.Fprintf(w, "%d bytes at most\n", all)
-	for _, t := range r.Memory {
+	all := bytesOf(list)
+	fmt.Fprintf(w, "%d bytes %s\n", all, of)
+	for _, t := range list {
 		if t.Bytes > 0 {
 			fmt.Fprintf(w, "  %12d  %5.1f %%  %s\n", t.Bytes, 100*float64(t.Bytes)/float64(all), t.What)
 		}
