@@ -201,14 +201,14 @@ func TestRandomDevicesOnCPU(t *testing.T) {
 			return x, in
 		}
 		x, in := scheduled(false)
-		want, err := runScheduled(ctx, seed, x, in, []*toolchain.Compiler{c})
+		want, err := runScheduled(ctx, seed, x, in, []*toolchain.Compiler{c}, usualProcessors)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		x, in = scheduled(true)
 		dir, flags := t.TempDir(), [][]string{nil, {"-fsanitize=thread"}}[seed%2]
 		testkit.NeedSanitizers(t, c.Path, flags...)
-		exe, err := buildScheduled(ctx, seed, x, []*toolchain.Compiler{c}, dir, flags...)
+		exe, err := buildScheduled(ctx, seed, x, []*toolchain.Compiler{c}, usualProcessors, dir, flags...)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

@@ -29,7 +29,7 @@ import (
 // backend takes a graph through the passes, runs it and gives its outputs.
 type backend func(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, error)
 
-func backendNamed(name string) (backend, error) {
+func backendNamed(name string, processors []string) (backend, error) {
 	switch name {
 	case "reference":
 		return runReference, nil
@@ -44,7 +44,9 @@ func backendNamed(name string) (backend, error) {
 		if len(list) == 0 {
 			return nil, fmt.Errorf("the back end cpu needs gcc or clang")
 		}
-		return func(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, error) { return runCPU(ctx, g, list) }, nil
+		return func(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, error) {
+			return runCPU(ctx, g, list, processors)
+		}, nil
 	}
 	return nil, fmt.Errorf("-backend %q: expected cpu or reference", name)
 }
@@ -132,30 +134,33 @@ func runReference(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, 
 }
 
 // runCPU builds a program with one of the compilers and runs it. Compiler, processor and optimization are functions of the seed.
-func runCPU(ctx context.Context, g *graph, compilers []*toolchain.Compiler) (map[string]tensorfile.Tensor, error) {
+func runCPU(ctx context.Context, g *graph, compilers []*toolchain.Compiler, processors []string) (map[string]tensorfile.Tensor, error) {
 	x, in, err := g.schedules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return runScheduled(ctx, g.seed, x, in, compilers)
+	return runScheduled(ctx, g.seed, x, in, compilers, processors)
 }
 
 // runScheduled builds the program of a scheduled graph and runs it.
-func runScheduled(ctx context.Context, seed uint64, x *ir.Graph, in map[string]tensorfile.Tensor, compilers []*toolchain.Compiler) (map[string]tensorfile.Tensor, error) {
+func runScheduled(ctx context.Context, seed uint64, x *ir.Graph, in map[string]tensorfile.Tensor, compilers []*toolchain.Compiler, processors []string) (map[string]tensorfile.Tensor, error) {
 	dir, err := os.MkdirTemp("", "fuzzgraph-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	exe, err := buildScheduled(ctx, seed, x, compilers, dir)
+	exe, err := buildScheduled(ctx, seed, x, compilers, processors, dir)
 	if err != nil {
 		return nil, err
 	}
 	return runProgram(ctx, exe, x, in, dir, 2)
 }
 
+// usualProcessors are what programs are built for.
+var usualProcessors = []string{"native", "native", "baseline"}
+
 // buildScheduled builds a scheduled graph in a directory, as its seed says, with further flags.
-func buildScheduled(ctx context.Context, seed uint64, x *ir.Graph, compilers []*toolchain.Compiler, dir string, flags ...string) (exe string, err error) {
+func buildScheduled(ctx context.Context, seed uint64, x *ir.Graph, compilers []*toolchain.Compiler, processors []string, dir string, flags ...string) (exe string, err error) {
 	src, err := cpu.Prepare(x, "fuzz", "fuzz")
 	if err != nil {
 		return "", err
@@ -164,7 +169,7 @@ func buildScheduled(ctx context.Context, seed uint64, x *ir.Graph, compilers []*
 	exe = filepath.Join(dir, "program")
 	cc := compilers[rnd.IntN(len(compilers))]
 	// A graph may well compare a tensor with itself.
-	opt := cpu.Options{Version: "fuzz", CPU: []string{"native", "native", "baseline"}[rnd.IntN(3)],
+	opt := cpu.Options{Version: "fuzz", CPU: processors[rnd.IntN(len(processors))],
 		Flags: []string{"-Wall", "-Wextra", "-Werror", "-Wno-error=tautological-compare", []string{"-O1", "-O1", "-O3"}[rnd.IntN(3)]}}
 	opt.Flags = append(opt.Flags, flags...)
 	var inline constants.Loader

@@ -99,6 +99,54 @@ func TestAWrongValueIsFound(t *testing.T) {
 	t.Error("no graph showed the wrong value")
 }
 
+// TestTogether tries graphs in one program: all are compared, and that which differs is found among them.
+func TestTogether(t *testing.T) {
+	var list []*graph
+	var want tally
+	for seed := range uint64(8) {
+		g, err := generate(seed, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.try(context.Background(), runReference, &want); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, g)
+	}
+	s := settings{folder: t.TempDir()}
+	var got tally
+	if failed, err := s.tryTogether(context.Background(), runReference, list, &got); err != nil || failed {
+		t.Fatalf("found a difference or %v, expected none", err)
+	}
+	if got.graphs != want.graphs || got.operations != want.operations || got.compared+got.unstable != want.compared+want.unstable {
+		t.Errorf("found %v, expected %v", &got, &want)
+	}
+	last := list[len(list)-1]
+	name := last.steps[0].decl.Name
+	for _, g := range list[:len(list)-1] {
+		for _, s := range g.steps {
+			if s.decl.Name == name {
+				t.Fatalf("%s is in two graphs", name)
+			}
+		}
+	}
+	refuses := func(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, error) {
+		for _, s := range g.steps {
+			if s.decl.Name == name && !s.off {
+				return nil, fmt.Errorf("there is %s", name)
+			}
+		}
+		return runReference(ctx, g)
+	}
+	if failed, err := s.tryTogether(context.Background(), refuses, list, nil); err != nil || !failed {
+		t.Fatalf("found no difference (%v)", err)
+	}
+	made, err := os.ReadDir(s.folder)
+	if err != nil || len(made) != 1 || made[0].Name() != fmt.Sprint(last.seed) {
+		t.Errorf("found %v (%v), expected the folder %d alone", made, err, last.seed)
+	}
+}
+
 // TestWhatRoundingDecidesIsLeftOut compares numbers whose moved runs disagree, and a near miss that only those do not explain.
 func TestWhatRoundingDecidesIsLeftOut(t *testing.T) {
 	make := func(values ...float64) tensorfile.Tensor {

@@ -30,6 +30,32 @@ type graph struct {
 	tensors  []tensor
 	steps    []step
 	simplify bool // the rewrites of simplify, cse and dce run first
+	joins    int  // of how many seeds it is
+}
+
+// joined puts graphs side by side into one, with the first one's seed.
+func joined(list []*graph) *graph {
+	all := &graph{seed: list[0].seed, simplify: list[0].simplify}
+	for _, g := range list {
+		first := ir.NodeID(len(all.tensors))
+		moved := func(ports []infer.Port) []infer.Port {
+			ports = slices.Clone(ports)
+			for i := range ports {
+				ports[i].Sel = slices.Clone(ports[i].Sel)
+				for j := range ports[i].Sel {
+					ports[i].Sel[j].Sel.Tensor += first
+				}
+			}
+			return ports
+		}
+		for _, s := range g.steps {
+			s.call.Inputs, s.call.Outputs = moved(s.call.Inputs), moved(s.call.Outputs)
+			all.steps = append(all.steps, s)
+		}
+		all.tensors = append(all.tensors, g.tensors...)
+		all.joins += g.joins
+	}
+	return all
 }
 
 // tensor is a value of the program: its box, and the numbers that the reference evaluator gives it.
@@ -71,7 +97,7 @@ const maxWork = 20_000
 
 // generate makes the graph of a seed, of the kernels that are named or of all. An error is a fault of a declaration or of the reference evaluator.
 func generate(seed uint64, ops int, names ...string) (*graph, error) {
-	g := &generator{graph: &graph{seed: seed}, rnd: rand.New(rand.NewPCG(seed, 0x7a70)), names: names}
+	g := &generator{graph: &graph{seed: seed, joins: 1}, rnd: rand.New(rand.NewPCG(seed, 0x7a70)), names: names}
 	if len(names) == 0 {
 		g.names = kernels.Builtin().Names()
 	}

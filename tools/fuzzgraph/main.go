@@ -2,6 +2,7 @@
 // output with the reference evaluator's.
 //
 //	go run ./tools/fuzzgraph -for 1h
+//	go run ./tools/fuzzgraph -for 1h -together 20 -processors native,x86-64,x86-64-v3
 //
 // A graph is a function of its seed. One that differs, or makes tapc fail, is made smaller and written to a folder, with its
 // inputs and the command that runs it; the exit status is 1. Read next: graph.go.
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tensortapestry.org/tapc/ir/diag"
@@ -25,7 +27,9 @@ type settings struct {
 	backend     string
 	folder      string
 	corpus      string
+	processors  string
 	ops         int
+	together    uint64
 	keepGoing   bool
 }
 
@@ -38,6 +42,8 @@ func main() {
 	flag.StringVar(&s.folder, "folder", "fuzzgraph-failures", "folder that failing graphs are written to")
 	flag.StringVar(&s.corpus, "write", "", "write the declared cases and -count random graphs, with inputs, to folders in this one, and run none")
 	flag.IntVar(&s.ops, "ops", 24, "operations in a graph, at most")
+	flag.StringVar(&s.processors, "processors", strings.Join(usualProcessors, ","), "processors that programs are built for; the seed of a graph says which")
+	flag.Uint64Var(&s.together, "together", 1, "graphs in a program, which is then built in less time a graph")
 	flag.BoolVar(&s.keepGoing, "keep-going", false, "go on after a failure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -59,36 +65,34 @@ func main() {
 
 // run makes and tries graphs until time or number run out; ok is false if one failed.
 func (s *settings) run(ctx context.Context) (ok bool, err error) {
-	run, err := backendNamed(s.backend)
+	run, err := backendNamed(s.backend, strings.Split(s.processors, ","))
 	if err != nil {
 		return false, err
 	}
 	ok = true
 	var total tally
 	start, said := time.Now(), time.Now()
-	for n := uint64(0); (s.count == 0 || n < s.count) && time.Since(start) < s.duration && ctx.Err() == nil; n++ {
-		seed := s.seed + n
-		g, err := generate(seed, s.ops)
-		var fault error
-		if err != nil {
-			fault = err
-		} else {
-			fault = g.try(ctx, run, &total)
+	for n := uint64(0); (s.count == 0 || n < s.count) && time.Since(start) < s.duration && ctx.Err() == nil; n += max(s.together, 1) {
+		first, end := s.seed+n, s.seed+n+max(s.together, 1)
+		if s.count > 0 {
+			end = min(end, s.seed+s.count)
 		}
-		if fault != nil && ctx.Err() == nil {
-			ok = false
-			fmt.Printf("seed %d: %v\n", seed, fault)
-			if g != nil {
-				small := g.reduce(ctx, run)
-				dir := filepath.Join(s.folder, fmt.Sprint(seed))
-				if err := small.save(dir, small.try(ctx, run, nil)); err != nil {
-					return false, err
-				}
-				fmt.Printf("seed %d: reduced to %d of %d operations, in %s\n", seed, small.kept(), len(g.steps), dir)
+		var list []*graph
+		for seed := first; seed < end; seed++ {
+			g, err := generate(seed, s.ops)
+			if err != nil {
+				ok = false
+				fmt.Printf("seed %d: %v\n", seed, err)
+				continue
 			}
-			if !s.keepGoing {
-				break
-			}
+			list = append(list, g)
+		}
+		failed, err := s.tryTogether(ctx, run, list, &total)
+		if err != nil {
+			return false, err
+		}
+		if ok = ok && !failed; !ok && !s.keepGoing {
+			break
 		}
 		if time.Since(said) > time.Minute {
 			said = time.Now()
@@ -97,6 +101,38 @@ func (s *settings) run(ctx context.Context) (ok bool, err error) {
 	}
 	fmt.Printf("%v: %v\n", time.Since(start).Round(time.Second), &total)
 	return ok, nil
+}
+
+// tryTogether tries graphs in one program, and if that fails each alone. What fails, which is all of them if none does so alone, is made smaller and saved.
+func (s *settings) tryTogether(ctx context.Context, run backend, list []*graph, total *tally) (failed bool, err error) {
+	if len(list) == 0 {
+		return false, nil
+	}
+	g := joined(list)
+	fault := g.try(ctx, run, total)
+	if fault == nil || ctx.Err() != nil {
+		return false, nil
+	}
+	if len(list) > 1 {
+		for _, one := range list {
+			alone, err := s.tryTogether(ctx, run, []*graph{one}, nil)
+			if err != nil {
+				return true, err
+			}
+			failed = failed || alone
+		}
+		if failed {
+			return true, nil
+		}
+	}
+	fmt.Printf("seed %d: %v\n", g.seed, fault)
+	small := g.reduce(ctx, run)
+	dir := filepath.Join(s.folder, fmt.Sprint(g.seed))
+	if err := small.save(dir, small.try(ctx, run, nil)); err != nil {
+		return true, err
+	}
+	fmt.Printf("seed %d: reduced to %d of %d operations, in %s\n", g.seed, small.kept(), len(g.steps), dir)
+	return true, nil
 }
 
 // tally counts what has been compared.
@@ -109,7 +145,7 @@ func (t *tally) add(g *graph, compared, unstable int) {
 	if t.kernels == nil {
 		t.kernels = map[string]bool{}
 	}
-	t.graphs++
+	t.graphs += g.joins
 	t.operations += g.kept()
 	t.compared += compared
 	t.unstable += unstable

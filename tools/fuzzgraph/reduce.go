@@ -13,7 +13,7 @@ import (
 
 // reduce leaves out as many steps of a graph that fails as it can while it still fails, and then shards and rewrites.
 func (g *graph) reduce(ctx context.Context, run backend) *graph {
-	small := &graph{seed: g.seed, tensors: g.tensors, steps: slices.Clone(g.steps), simplify: g.simplify}
+	small := &graph{seed: g.seed, tensors: g.tensors, steps: slices.Clone(g.steps), simplify: g.simplify, joins: g.joins}
 	fails := func() bool { return small.kept() > 0 && small.try(ctx, run, nil) != nil && ctx.Err() == nil }
 	for size := len(small.steps); size > 0; size /= 2 {
 		for at := 0; at < len(small.steps); at += size {
