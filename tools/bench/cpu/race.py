@@ -274,10 +274,76 @@ def rounded_gemm(m, n, k):
     return out, {"flops": 2.0 * m * n * k}
 
 
-for shape in ("512x512x512", "1024x1024x1024", "2048x2048x2048", "1x4096x4096", "128x3072x768"):
+def halves(*shape):
+    """Numbers of bfloat16 as their bits, and what they are in float32."""
+    bits = empty(*shape, dtype=np.uint16)
+    bits[...] = (normal(*shape).view(np.uint32) >> 16).astype(np.uint16)
+    return bits, widened(bits)
+
+
+def widened(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def halved(bits):
+    """PyTorch's tensor of bits of bfloat16."""
+    return torch.from_numpy(bits.copy().view(np.int16)).view(torch.bfloat16)
+
+
+def halves_gemm(m, n, k, constant):
+    """The product of bfloat16 in bfloat16, weights constant or not; PyTorch's constant ones are packed by oneDNN before."""
+    (x, xf), (w, wf), z = halves(m, k), halves(k, n), empty(m, n, dtype=np.uint16)
+    graph = "".join(tensor(name, *v.shape, dtype="bfloat16") for name, v in (("x", x), ("w", w), ("z", z)))
+    if constant:
+        graph += tensor("wf", k, n) + '%c = operation op:cast {dtype: "bfloat16"} (tensor: %wf) -> (result: %w)\n'
+    graph += "%mm = operation op:matmul (X: %x, Y: %w) -> (Z: %z)\n"
+    name = f"bfloat16_{m}x{n}x{k}_{'const' if constant else 'input'}"
+    t = Tapc(name, graph, [x] if constant else [x, w], [z], {"wf": wf} if constant else None)
+    t()
+    close(widened(z[:64]), xf[:64].astype(np.float64) @ wf, 5e-3)
+    out = {"tapc": t}
+    if torch:
+        a, b = halved(x), halved(w)
+        out["torch"] = lambda: torch.mm(a, b)
+        if constant:
+            layer = torch.nn.Linear(k, n, bias=False).bfloat16().eval()
+            layer.weight = torch.nn.Parameter(b.t().contiguous(), requires_grad=False)
+            out["torch linear"] = lambda: layer(a)
+            out.update(attempt("torch packed", lambda: packed_linear(a, b.t().contiguous())))
+    return out, {"flops": 2.0 * m * n * k}
+
+
+def packed_linear(a, w):
+    """oneDNN's product with weights that it has packed for it, as PyTorch's frozen graphs call it."""
+    packed = torch.ops.mkldnn._reorder_linear_weight(w, a.shape[0])
+    return lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], "")
+
+
+PRODUCTS = ("512x512x512", "1024x1024x1024", "2048x2048x2048", "1x4096x4096", "32x4096x4096", "128x768x768", "128x3072x768", "384x4096x1024")
+for shape in PRODUCTS:
     for constant in (True, False):
         case(f"bytes_{shape}_{'const' if constant else 'input'}")(lambda s=shape, c=constant: bytes_gemm(*map(int, s.split("x")), c))
+        case(f"bfloat16_{shape}_{'const' if constant else 'input'}")(lambda s=shape, c=constant: halves_gemm(*map(int, s.split("x")), c))
     case(f"bf16_{shape}")(lambda s=shape: rounded_gemm(*map(int, s.split("x"))))
+
+
+def halves_conv(c, f, size, window):
+    """A convolution of bfloat16 with constant filters: row-major images in and out, and PyTorch's with channels innermost too."""
+    (x, xf), (w, wf), y = halves(1, c, size, size), halves(f, c, window, window), empty(1, f, size, size, dtype=np.uint16)
+    graph = "".join(tensor(name, *v.shape, dtype="bfloat16") for name, v in (("x", x), ("w", w), ("y", y)))
+    graph += tensor("wf", *w.shape) + '%c = operation op:cast {dtype: "bfloat16"} (tensor: %wf) -> (result: %w)\n'
+    graph += f"%o = operation op:conv {{pads: [{window // 2}, {window // 2}]}} (X: %x, W: %w) -> (Y: %y)\n"
+    t = Tapc(f"bfconv{window}x{window}_{c}_{f}_{size}", graph, [x], [y], {"wf": wf})
+    t()
+    found = {"tapc": t}
+    if torch:
+        a, b = halved(x), halved(w)
+        exact = torch.nn.functional.conv2d(torch.from_numpy(xf), torch.from_numpy(wf), padding=window // 2).numpy()
+        close(widened(y), exact, 5e-3)
+        al, bl = a.to(memory_format=torch.channels_last), b.to(memory_format=torch.channels_last)
+        found["torch"] = lambda: torch.nn.functional.conv2d(a, b, padding=window // 2)
+        found["torch nhwc"] = lambda: torch.nn.functional.conv2d(al, bl, padding=window // 2)
+    return found, {"flops": 2.0 * f * c * window**2 * size**2}
 
 
 def bytes_conv(c, f, size, window):
@@ -294,9 +360,10 @@ def bytes_conv(c, f, size, window):
     return {"tapc": t, "onnxruntime": model.onnxruntime()}, {"flops": 2.0 * f * c * window**2 * size**2}
 
 
-for sizes in ((64, 64, 56, 3), (256, 64, 56, 1), (512, 512, 7, 3)):
+for sizes in ((64, 64, 56, 3), (128, 128, 28, 3), (256, 64, 56, 1), (512, 128, 28, 1), (512, 512, 7, 3)):
     if onnx and ort:
         case("qconv{3}x{3}_{0}_{1}_{2}".format(*sizes))(lambda s=sizes: bytes_conv(*s))
+    case("bfconv{3}x{3}_{0}_{1}_{2}".format(*sizes))(lambda s=sizes: halves_conv(*s))
 
 
 def mlp(batch):

@@ -52,12 +52,22 @@ TAPC_FN void TAPC_NAME(tapc_matrix_block)(
 #undef TAPC_LOAD_ROWS
 }
 
-// Adds those of some blocks of panels, from one on.
+// Adds those of some blocks of panels, from one on. The panels of columns are those of the tiles before and behind, and fit in the first cache with the rows of one block, which
+// are loaded past it.
 TAPC_FN void TAPC_NAME(tapc_matrix_panels)(const struct tapc_tile t, const uint8_t *a, const uint8_t *w, int64_t first, int64_t count, int down, int across) {
-  for (int64_t k = first; k < first + count; k++) {
-    const uint8_t *here = a + k * 1024;
-    for (int x = 0; x < 1024; x += 256) TAPC_FETCH(here, 4096 + x, 0, 3);
-    TAPC_NAME(tapc_matrix_block)(t, here, here + t.half, 64, 32, 64, w + k * 1024, down, across, 0);
+  a += first * 1024, w += first * 1024;
+  for (int64_t k = 0; k < count; k++, a += 1024, w += 1024) {
+    tapc_tile_load_once(4, a);
+    tapc_tile_load(6, w);
+    TAPC_TAKE(0, 4, 6);
+    if (across) {
+      tapc_tile_load(7, w + t.panel);
+      TAPC_TAKE(1, 4, 7);
+    }
+    if (!down) continue;
+    tapc_tile_load_once(5, a + t.half);
+    TAPC_TAKE(2, 5, 6);
+    if (across) TAPC_TAKE(3, 5, 7);
   }
 }
 
