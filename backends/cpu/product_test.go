@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -46,6 +47,15 @@ func TestProducts(t *testing.T) {
 		forms = append(forms, formCase{c.name, products(c.batch, c.m, c.k, c.n, c.turned), c.has, c.hasNot})
 	}
 	executeForms(t, forms, testkit.Turns(t, 3))
+}
+
+// TestSignsOfFactors multiplies integers with a sign and without one, whose sums are of one type, in one program.
+func TestSignsOfFactors(t *testing.T) {
+	var graphs []string
+	for _, d := range []string{"int32", "uint32", "int64", "uint64"} {
+		graphs = append(graphs, fmt.Sprintf("%%x = tensor %s [0:5, 0:40]\n%%w = tensor %s [0:40, 0:37]\n%%y = tensor %s [0:5, 0:37]\noperation op:matmul (X: %%x, Y: %%w) -> (Z: %%y)\n", d, d, d))
+	}
+	conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, nil, cputest.Strictly(cputest.Compiler(t))(nil))
 }
 
 // TestComputedFactors multiplies with packed weights, which are unpacked on the way into panels, of sizes at which these are of a piece, of parts of its reduction, or

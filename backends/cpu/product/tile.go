@@ -61,7 +61,11 @@ func tileOf(p *Product, rows, cols int64) *registerTile {
 func Tiles(v *vector.Printer, d, sum scalar.DType, n int) func(function string) string {
 	m, _ := micro.Of(d)
 	DefineNumbers(v)
-	return v.Of(sum, n).File(files, "tile.c", "", "TAPC_STORED "+v.W.Stored(d), "TAPC_LOOSE "+v.Type(sum, n)+"u", "TAPC_LOAD(p, n) "+v.Of(d, n).Load("p", "n"), "TAPC_TAKE(c, a, w) "+m.Step(v, n, "c", "a", "w"))
+	variant := "" // factors with a sign and without one have sums of one type, but pointers of their own
+	if d.IsInt() && !d.IsSigned() {
+		variant = "_unsigned"
+	}
+	return v.Of(sum, n).File(files, "tile.c", variant, "TAPC_STORED "+v.W.Stored(d), "TAPC_LOOSE "+v.Type(sum, n)+"u", "TAPC_LOAD(p, n) "+v.Of(d, n).Load("p", "n"), "TAPC_TAKE(c, a, w) "+m.Step(v, n, "c", "a", "w"))
 }
 
 // SumCode is how many bytes of instructions a vector of sums takes in a tile, in which it is cleared, multiplied, added and kept.
