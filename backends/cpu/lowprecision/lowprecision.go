@@ -78,7 +78,6 @@ func (n *Kernel) In(e *unit.Unit, name string) *Kernel {
 func (n *Kernel) Templates() string {
 	n.p.Call(n.called)
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
-	n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
 	if n.n.Unpacked && n.rowSummed() {
 		n.rowSums()
 	}

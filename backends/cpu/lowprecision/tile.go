@@ -20,18 +20,33 @@ func once(v *vector.Printer, file string) {
 	v.Define(file, func() string { return micro.Text(file) })
 }
 
+// Tiles defines what computes register tiles by a row of the table of micro-kernels, whose sums are vectors of some numbers of a type, and gives the names of its functions.
+func Tiles(v *vector.Printer, m micro.Kernel, sum scalar.DType, lanes int) func(function string) string {
+	product.DefineNumbers(v)
+	m.Define(v, lanes)
+	if m.Form == micro.MatrixUnit {
+		once(v, "tilerows.c")
+		return v.Of(sum, lanes).File(files, "matrix.c", "_"+m.Function, "TAPC_TAKE(c, a, w) "+m.Function+"(c, a, w)")
+	}
+	once(v, "some.c")
+	v.Define("tapc_u32_at", func() string { return "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n" })
+	groups := v.Type(scalar.UInt32, lanes)
+	return v.Of(sum, lanes).File(files, "tile.c", "_"+m.Name, "TAPC_KNOWN "+cmp.Or(m.Known(), "1"), "TAPC_ROW_FN "+m.Attribute()+"TAPC_FN", fmt.Sprintf("TAPC_RUN %d", m.Run()),
+		"TAPC_VECTOR_AT "+v.Type(sum, lanes)+"u", "TAPC_GROUPS "+groups, "TAPC_GROUPS_AT "+groups+"u", "TAPC_SPLAT(x) "+v.Splat(vector.Value{Text: "x", Type: scalar.UInt32, Uniform: true}, lanes).Text,
+		"TAPC_TAKE(c, a, w) "+m.Step(v, lanes, "c", "a", "w"))
+}
+
 // functions writes those of all tiles, in all sizes.
 func (n *Kernel) functions() {
-	product.DefineNumbers(n.p.E.V)
 	for _, t := range n.tiles {
-		t.Kernel.Define(n.p.E.V, n.p.N)
+		call := Tiles(n.p.E.V, t.Kernel, n.p.VectorType(), n.p.N)
 		n.guarded(t, func() {
 			if t.Form == micro.MatrixUnit {
-				t.matrixFunction(n)
+				t.matrixFunction(n, call)
 				return
 			}
 			product.EachSize(t.rows, n.p.C.Row.Extent, func(rows int64) {
-				product.EachSize(t.cols, n.p.C.Col.Extent, func(cols int64) { t.vectorFunction(n, rows, cols) })
+				product.EachSize(t.cols, n.p.C.Col.Extent, func(cols int64) { t.vectorFunction(n, call, rows, cols) })
 			})
 		})
 	}
@@ -115,9 +130,7 @@ func (n *Kernel) declareRowSums(rows string) string {
 }
 
 // matrixFunction writes the function that computes two by two tiles of the matrix unit, or those of them that there are.
-func (t registerTile) matrixFunction(n *Kernel) {
-	once(n.p.E.V, "tilerows.c")
-	call := n.p.E.V.Of(n.p.VectorType(), n.p.N).File(files, "matrix.c", "_"+t.Function, "TAPC_TAKE(c, a, w) "+t.Function+"(c, a, w)")
+func (t registerTile) matrixFunction(n *Kernel, call func(function string) string) {
 	n.open("up to 32 rows and columns with the matrix unit", "", "amx", ", int rows, int cols")
 	n.Line("const int down = rows > 16, across = cols > 16;")
 	numbers := n.numbers(16 * n.bytesOf(n.p.C.Row))
@@ -170,14 +183,9 @@ func (n *Kernel) numbers(half int64) []product.Number {
 }
 
 // vectorFunction writes the function that keeps the sums of some rows and columns in vector registers.
-func (t registerTile) vectorFunction(n *Kernel, rows, cols int64) {
-	v, lanes := n.p.E.V, int64(n.p.N)
-	bits := v.Type(scalar.UInt32, n.p.N)
-	sums := product.Sums{Type: v.Type(n.p.VectorType(), n.p.N), Rows: rows, Vectors: (cols + lanes - 1) / lanes}
-	once(v, "some.c")
-	call := v.Of(n.p.VectorType(), n.p.N).File(files, "tile.c", "_"+t.Name, "TAPC_KNOWN "+cmp.Or(t.Known(), "1"), "TAPC_ROW_FN "+t.Attribute()+"TAPC_FN", fmt.Sprintf("TAPC_RUN %d", t.Run()),
-		"TAPC_VECTOR_AT "+sums.Type+"u", "TAPC_GROUPS "+bits, "TAPC_GROUPS_AT "+bits+"u", "TAPC_SPLAT(x) "+v.Splat(vector.Value{Text: "x", Type: scalar.UInt32, Uniform: true}, n.p.N).Text,
-		"TAPC_TAKE(c, a, w) "+t.Step(v, n.p.N, "c", "a", "w"))
+func (t registerTile) vectorFunction(n *Kernel, call func(function string) string, rows, cols int64) {
+	lanes := int64(n.p.N)
+	sums := product.Sums{Type: n.p.E.V.Type(n.p.VectorType(), n.p.N), Rows: rows, Vectors: (cols + lanes - 1) / lanes}
 	n.p.E.Table.Inlined += rows * sums.Vectors * product.SumCode
 	n.open(fmt.Sprintf("%d rows and %d columns", rows, cols), t.Attribute(), fmt.Sprintf("%s_%dx%d", t.Name, rows, cols), "")
 	n.Line("%s", sums.Numbers(n.numbers(0)...))
