@@ -11,7 +11,7 @@ const (
 	NarrowRows  = 32       // of a piece, a multiple of these: matrix units take two panels of either operand at a time
 	NarrowCols  = 96       // of a piece, a multiple of these: a multiple of the widths of all tiles
 	NarrowBlock = 64       // bytes of the reduction that a matrix unit takes at a time
-	narrowFold  = 2 << 10  // bytes of the reduction that run at once
+	narrowFold  = 1 << 10  // bytes of the reduction that run at once: those of two panels are a part of the first cache, which a matrix unit reads again for each tile of rows
 	narrowSums  = 64 << 10 // unfinished sums of a piece at most
 	minNarrow   = 16       // columns, and length of the reduction, of float32 that pays to be made narrow
 )
@@ -44,10 +44,11 @@ func (t Target) lowPrecisionStage(n *nest.LowPrecision) schedule.Stage {
 	length := n.C.Reduction[0].Extent
 	p := productPlan{lanes: t.lanes(4), tile: pricedTile{RegisterTile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}}, length: length, batch: nest.Points(n.C.Batch), fold: length, Packing: Packing{Right: UpFront}}
 	bytes := 4 / n.Group
-	if length*bytes > narrowFold {
-		p.fold = even(length, narrowFold/bytes, max(SumBlock, NarrowBlock/bytes))
+	left := t.L2 / 2
+	if length*bytes > narrowFold { // beside unfinished sums
+		p.fold, left = even(length, narrowFold/bytes, max(SumBlock, NarrowBlock/bytes)), t.L2/4
 	}
-	p.rows = even(n.C.Row.Extent, t.L2/2/(p.fold*bytes), NarrowRows)
+	p.rows = even(n.C.Row.Extent, left/(p.fold*bytes), NarrowRows)
 	p.cols = roundUp(n.C.Col.Extent, NarrowCols)
 	p.shrink(n.C, NarrowCols)
 	if p.fold < length {
