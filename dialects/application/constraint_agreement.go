@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 var operationApplicationAgreement = check.Constraint{
@@ -130,8 +131,8 @@ func checkBorders(c *check.Context, op *ir.Node, apps []*ir.Node, i int) {
 		}
 		field := check.PortField(sides[i], side(op.Body, i).At(port).Name, entry)
 		found := fmt.Sprintf("%v around %s", bound, check.Count(len(apps), "application"))
-		if rest, _ := zspace.Subtract(whole.Range(), []zspace.Range{bound}, 1); len(rest) > 0 {
-			found += fmt.Sprintf(", which leaves %v", rest[0])
+		if rest, some := tiling.Missing(whole.Range(), bound); some {
+			found += fmt.Sprintf(", which leaves %v", rest)
 		}
 		c.Report(c.Error("TAP0209", op, field+"/range", "the applications of %s do not reach its borders", c.Graph().Name(op.ID)).
 			Want(whole.Range().String(), found))

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 var outputCoverageIsExact = check.Constraint{
@@ -34,7 +35,7 @@ func checkCoverage(c *check.Context, n *ir.Node, op *tensorops.Operation) {
 		for k, app := range apps {
 			parts[k] = app.Body.(*Application).Outputs.At(port).Sel[entry].Range()
 		}
-		fault, err := zspace.CheckTiling(whole.Range(), parts)
+		fault, err := tiling.Check(whole.Range(), parts)
 		if err != nil || fault == nil { // parts are valid boxes inside whole, so there is no error
 			return
 		}
@@ -42,10 +43,10 @@ func checkCoverage(c *check.Context, n *ir.Node, op *tensorops.Operation) {
 	})
 }
 
-func reportCoverage(c *check.Context, n *ir.Node, field string, whole zspace.Range, apps []*ir.Node, parts []zspace.Range, f *zspace.TilingFault) {
+func reportCoverage(c *check.Context, n *ir.Node, field string, whole zspace.Range, apps []*ir.Node, parts []zspace.Range, f *tiling.Fault) {
 	g := c.Graph()
 	code, what := "TAP0222", "leave a part of it unwritten"
-	if f.Kind == zspace.Overlap {
+	if f.Kind == tiling.Overlap {
 		code, what = "TAP0221", "write a part of it twice"
 	}
 	d := c.Error(code, n, field+"/range", "the applications of %s %s", g.Name(n.ID), what).

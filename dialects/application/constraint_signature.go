@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 var applicationSignatureAgreement = check.Constraint{
@@ -83,7 +84,7 @@ func checkIndex(c *check.Context, op, app *ir.Node, whole zspace.Range) bool {
 }
 
 func warnPartition(c *check.Context, op *ir.Node, apps []*ir.Node, whole zspace.Range, parts []zspace.Range) {
-	fault, err := zspace.CheckTiling(whole, parts)
+	fault, err := tiling.Check(whole, parts)
 	if err != nil || fault == nil { // parts are valid boxes inside whole, so there is no error
 		return
 	}
@@ -98,9 +99,9 @@ func warnPartition(c *check.Context, op *ir.Node, apps []*ir.Node, whole zspace.
 }
 
 // faultText says a fault of a tiling with the names of the applications.
-func faultText(c *check.Context, f *zspace.TilingFault, apps []*ir.Node) string {
+func faultText(c *check.Context, f *tiling.Fault, apps []*ir.Node) string {
 	g := c.Graph()
-	if f.Kind == zspace.Overlap {
+	if f.Kind == tiling.Overlap {
 		return fmt.Sprintf("an overlap: %s and %s share %v", g.Name(apps[f.I].ID), g.Name(apps[f.J].ID), f.Witness)
 	}
 	return fmt.Sprintf("a gap: no application has %v", f.Witness)

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // sharding is a random box, cut into the blocks of a grid.
@@ -103,7 +104,7 @@ func checkRefused(t *rapid.T, s sharding) {
 	if len(s.parts) == 0 {
 		return
 	}
-	fault, err := zspace.CheckTiling(s.whole, s.parts)
+	fault, err := tiling.Check(s.whole, s.parts)
 	if err != nil || fault == nil {
 		t.Fatalf("not at fault: %v, %v", fault, err)
 	}

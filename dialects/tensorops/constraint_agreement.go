@@ -5,7 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
-	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 var tensorOperationAgreement = check.Constraint{
@@ -85,12 +85,9 @@ func checkSelection(c *check.Context, e entry, side int, s *ir.Selection) bool {
 // checkTotal checks that an output selection leaves no cell of its tensor unwritten.
 func checkTotal(c *check.Context, e entry, s *ir.Selection) {
 	tensor := TensorOf(c.Graph(), s.Tensor)
-	if s.Range().Contains(tensor.Range) {
-		return
-	}
-	if rest, _ := zspace.Subtract(tensor.Range, []zspace.Range{s.Range()}, 1); len(rest) > 0 {
+	if rest, some := tiling.Missing(tensor.Range, s.Range()); some {
 		c.Report(c.Error("TAP0135", e.node, e.field(outputSide)+"/range", "an output leaves a part of %s unwritten", c.Graph().Name(s.Tensor)).
-			Want(tensor.Range.String(), fmt.Sprintf("%v, which leaves %v", s.Range(), rest[0])).
+			Want(tensor.Range.String(), fmt.Sprintf("%v, which leaves %v", s.Range(), rest)).
 			WithNote(c.At(c.Graph().Node(s.Tensor), "/body/range"), "the tensor").
 			WithHint("outputs are total; write a part by an operation on a tensor of its own"))
 	}

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 var operationSignatureAgreement = check.Constraint{
@@ -138,11 +139,11 @@ func emptyImage(m zspace.ProjectionMap, index, sel zspace.Range) bool {
 
 // difference says what was found instead of a box, with a part that is missing or too much.
 func difference(want, found zspace.Range) string {
-	if rest, _ := zspace.Subtract(want, []zspace.Range{found}, 1); len(rest) > 0 {
-		return fmt.Sprintf("%v, which lacks %v", found, rest[0])
+	if rest, some := tiling.Missing(want, found); some {
+		return fmt.Sprintf("%v, which lacks %v", found, rest)
 	}
-	if rest, _ := zspace.Subtract(found, []zspace.Range{want}, 1); len(rest) > 0 {
-		return fmt.Sprintf("%v, of which %v is too much", found, rest[0])
+	if rest, some := tiling.Missing(found, want); some {
+		return fmt.Sprintf("%v, of which %v is too much", found, rest)
 	}
 	return found.String()
 }

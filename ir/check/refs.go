@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // Ref checks that a reference at a field of n names a node of one of some kinds and gives that node. missing and wrong are
@@ -39,11 +40,11 @@ func keywords(kinds []*ir.Kind) string {
 
 // Beyond says in words how a box fails to lie inside another: the box, and a part of it that lies outside.
 func Beyond(whole, part zspace.Range) string {
-	rest, _ := zspace.Subtract(part, []zspace.Range{whole}, 1)
-	if len(rest) == 0 {
+	rest, some := tiling.Missing(part, whole)
+	if !some {
 		return fmt.Sprintf("%v, which is empty and lies outside", part)
 	}
-	return fmt.Sprintf("%v, of which %v lies outside", part, rest[0])
+	return fmt.Sprintf("%v, of which %v lies outside", part, rest)
 }
 
 // Count writes a number with a noun, in the plural unless it is one.

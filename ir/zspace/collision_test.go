@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
 func TestFindCollision(t *testing.T) {
@@ -86,7 +87,7 @@ func TestCollisionByPairs(t *testing.T) {
 
 func checkCollision(t *rapid.T) {
 	rows, cols := rapid.IntRange(0, 3).Draw(t, "rows"), rapid.IntRange(0, 3).Draw(t, "cols")
-	p, r := genProjection(t, rows, cols), genRange(t, cols, "index")
+	p, r := genProjection(t, rows, cols), zspacetest.Range(t, cols, "index")
 	c, found, decided, err := p.FindCollision(r, zspace.SearchBudget)
 	if err != nil || !decided {
 		t.Fatalf("%v over %v: decided %v, %v", p, r, decided, err)

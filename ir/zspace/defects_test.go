@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // The geometric defects of the original Loom, each by the number that the
@@ -11,8 +12,8 @@ import (
 func TestLoomDefects(t *testing.T) {
 	refused := func(err error) bool { return err != nil }
 	whole := zspace.MustShape(12)
-	sums := must(zspace.CheckTiling(whole, ranges(t, "[0:4]", "[3:7]", "[8:12]")))
-	hole := must(zspace.CheckTiling(whole, ranges(t, "[0:4]", "[5:12]")))
+	sums := must(tiling.Check(whole, []zspace.Range{rng(t, "[0:4]"), rng(t, "[3:7]"), rng(t, "[8:12]")}))
+	hole := must(tiling.Check(whole, []zspace.Range{rng(t, "[0:4]"), rng(t, "[5:12]")}))
 	_, collision, _, err := proj(t, "(d0, d1) -> [d0] + [1]").FindCollision(zspace.MustShape(2, 2), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -27,8 +28,8 @@ func TestLoomDefects(t *testing.T) {
 		"7 one negative extent":               refused(second(zspace.NewRange(zspace.Point{0, 5}, zspace.Point{10, 0}))),
 		"8 a point on the exclusive end":      !zspace.MustShape(2, 3).ContainsPoint(zspace.Point{1, 3}),
 		"8 no dimensions contain [0:1]":       !zspace.MustShape().Contains(zspace.MustShape(1)),
-		"9 coverage is not a sum":             sums != nil && sums.Kind == zspace.Overlap && sums.Witness.Text() == "[3:4]",
-		"10 a gap is called a gap":            hole != nil && hole.Kind == zspace.Gap && hole.Witness.Text() == "[4:5]",
+		"9 coverage is not a sum":             sums != nil && sums.Kind == tiling.Overlap && sums.Witness.Text() == "[3:4]",
+		"10 a gap is called a gap":            hole != nil && hole.Kind == tiling.Gap && hole.Witness.Text() == "[4:5]",
 		"11 mixed signs": must(proj(t, "(d0, d1) -> [d0 - d1] + [1]").Apply(zspace.MustShape(4, 3))).Text() ==
 			"[-2:4]",
 		"12 a scalar tensor under any index": must(noRows.Apply(zspace.MustShape(7, 8))).Text() == "[]",

@@ -17,11 +17,10 @@
 // The questions that the package answers exactly, each with a witness when the
 // answer is no:
 //
-//   - does a list of boxes tile a box ([CheckTiling], [Subtract])?
 //   - do two index points write a common cell ([ProjectionMap.FindCollision])?
 //   - which index dimensions may be cut into shards ([ProjectionMap.ShardableDims])?
 //
 // The package imports the standard library only and must stay so: it knows
-// nothing of graphs, tensors or JSON. Read range.go first, then projection.go
-// and tiling.go.
+// nothing of graphs, tensors or JSON. Read range.go first, then projection.go.
+// Whether a list of boxes tiles a box is the question of the package tiling.
 package zspace

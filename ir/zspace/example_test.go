@@ -22,15 +22,6 @@ func ExampleProjectionMap_Apply() {
 	// zr[8:10, 0:12] reads zr[-2:0, 0:5]
 }
 
-func ExampleCheckTiling() {
-	a, _ := zspace.ParseRange("[0:4, 0:3]")
-	b, _ := zspace.ParseRange("[3:8, 0:3]")
-	fault, _ := zspace.CheckTiling(zspace.MustShape(8, 3), []zspace.Range{a, b})
-	fmt.Println(fault)
-	// Output:
-	// overlap: parts 0 and 1 share zr[3:4, 0:3]
-}
-
 func ExampleProjectionMap_FindCollision() {
 	sum, _ := zspace.ParseProjectionMap("(d0, d1) -> [d0] + [1]")
 	c, found, _, _ := sum.FindCollision(zspace.MustShape(4, 4), zspace.SearchBudget)

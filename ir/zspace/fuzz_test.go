@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 func FuzzParseRange(f *testing.F) {
@@ -56,8 +57,6 @@ func FuzzParseProjectionMap(f *testing.F) {
 
 func FuzzHull(f *testing.F)      { f.Fuzz(rapid.MakeFuzz(checkHull)) }
 func FuzzCollision(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkCollision)) }
-func FuzzTiling(f *testing.F)    { f.Fuzz(rapid.MakeFuzz(checkTiling)) }
-func FuzzSubtract(f *testing.F)  { f.Fuzz(rapid.MakeFuzz(checkSubtract)) }
 func FuzzSplit(f *testing.F)     { f.Fuzz(rapid.MakeFuzz(checkSplits)) }
 func FuzzShardable(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkShardable)) }
 
@@ -92,7 +91,7 @@ func checkExtremes(t *rapid.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fault := must(zspace.CheckTiling(r, parts)); fault != nil {
+		if fault := must(tiling.Check(r, parts)); fault != nil {
 			t.Fatalf("%v split: %v", r, fault)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
 func TestParseRange(t *testing.T) {
@@ -136,7 +137,7 @@ func checkRoundTrip(t *rapid.T) {
 	if got, err := zspace.ParseProjectionMap(p.String()); err != nil || !got.Equal(p) {
 		t.Fatalf("%v: %v, %v", p, got, err)
 	}
-	r := genRange(t, cols, "range")
+	r := zspacetest.Range(t, cols, "range")
 	for _, text := range []string{r.String(), r.Text()} {
 		if got, err := zspace.ParseRange(text); err != nil || !got.Equal(r) {
 			t.Fatalf("%s: %v, %v", text, got, err)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
 func TestMatrixForms(t *testing.T) {
@@ -186,7 +187,7 @@ func TestHullByPoints(t *testing.T) {
 
 func checkHull(t *rapid.T) {
 	rows, cols := rapid.IntRange(0, 3).Draw(t, "rows"), rapid.IntRange(0, 3).Draw(t, "cols")
-	p, r := genProjection(t, rows, cols), genRange(t, cols, "index")
+	p, r := genProjection(t, rows, cols), zspacetest.Range(t, cols, "index")
 	got := must(p.Apply(r))
 	var boxes []zspace.Range
 	for x := range r.Points() {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
 func TestNewRangeRefuses(t *testing.T) {
@@ -210,7 +211,7 @@ func TestPointsOrder(t *testing.T) {
 		"[0:2, 1:1]":  nil,
 		"[9223372036854775805:9223372036854775807]": {"[9223372036854775805]", "[9223372036854775806]"},
 	} {
-		if diff := cmp.Diff(want, cells(rng(t, text))); diff != "" {
+		if diff := cmp.Diff(want, zspacetest.Cells(rng(t, text))); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
@@ -233,32 +234,32 @@ func TestInvalidLiteral(t *testing.T) {
 func TestRelationsByCells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 3).Draw(t, "rank")
-		a, b := genRange(t, rank, "a"), genRange(t, rank, "b")
-		n := count([]zspace.Range{a, b})
-		shared := len(cells(a)) + len(cells(b)) - len(n)
+		a, b := zspacetest.Range(t, rank, "a"), zspacetest.Range(t, rank, "b")
+		n := zspacetest.Count([]zspace.Range{a, b})
+		shared := len(zspacetest.Cells(a)) + len(zspacetest.Cells(b)) - len(n)
 		if a.Overlaps(b) != (shared > 0) {
 			t.Fatalf("Overlaps %v, %d cells shared", a.Overlaps(b), shared)
 		}
 		both, ok := a.Intersect(b)
-		if got := len(cells(both)); ok && got != shared || !ok && shared > 0 {
+		if got := len(zspacetest.Cells(both)); ok && got != shared || !ok && shared > 0 {
 			t.Fatalf("Intersect %v, %v with %d cells, want %d", both, ok, got, shared)
 		}
-		if !b.Empty() && a.Contains(b) != (shared == len(cells(b))) {
-			t.Fatalf("Contains %v, %d cells of %d shared", a.Contains(b), shared, len(cells(b)))
+		if !b.Empty() && a.Contains(b) != (shared == len(zspacetest.Cells(b))) {
+			t.Fatalf("Contains %v, %d cells of %d shared", a.Contains(b), shared, len(zspacetest.Cells(b)))
 		}
 		box := must(zspace.Bounding(a, b))
 		if !box.Contains(a) || !box.Contains(b) {
 			t.Fatalf("Bounding %v does not contain both", box)
 		}
-		if size := must(a.Size()); int(size) != len(cells(a)) || a.Empty() != (size == 0) {
-			t.Fatalf("Size %d, %d cells", size, len(cells(a)))
+		if size := must(a.Size()); int(size) != len(zspacetest.Cells(a)) || a.Empty() != (size == 0) {
+			t.Fatalf("Size %d, %d cells", size, len(zspacetest.Cells(a)))
 		}
 	})
 }
 
 func TestPermuteInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := genRange(t, rapid.IntRange(0, 5).Draw(t, "rank"), "r")
+		r := zspacetest.Range(t, rapid.IntRange(0, 5).Draw(t, "rank"), "r")
 		perm := genPerm(t, r.Rank())
 		inverse := make([]int, len(perm))
 		for i, p := range perm {

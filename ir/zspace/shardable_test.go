@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
 func TestShardableDims(t *testing.T) {
@@ -57,7 +59,7 @@ func TestShardableByCutting(t *testing.T) { rapid.Check(t, checkShardable) }
 
 func checkShardable(t *rapid.T) {
 	rows, cols := rapid.IntRange(0, 3).Draw(t, "rows"), rapid.IntRange(1, 3).Draw(t, "cols")
-	p, index := genProjection(t, rows, cols), genRange(t, cols, "index")
+	p, index := genProjection(t, rows, cols), zspacetest.Range(t, cols, "index")
 	counts := make([]int64, cols)
 	for j, v := range p.ShardableDims(index) {
 		counts[j] = 1
@@ -79,10 +81,10 @@ func checkShardable(t *rapid.T) {
 	}
 }
 
-func tilesAfter(p zspace.ProjectionMap, index zspace.Range, pieces []zspace.Range) *zspace.TilingFault {
+func tilesAfter(p zspace.ProjectionMap, index zspace.Range, pieces []zspace.Range) *tiling.Fault {
 	var boxes []zspace.Range
 	for _, r := range pieces {
 		boxes = append(boxes, must(p.Apply(r)))
 	}
-	return must(zspace.CheckTiling(must(p.Apply(index)), boxes))
+	return must(tiling.Check(must(p.Apply(index)), boxes))
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
 func texts(rs []zspace.Range) []string {
@@ -126,7 +127,7 @@ func TestSplitPartsAreSeparate(t *testing.T) {
 func TestSplitsTile(t *testing.T) { rapid.Check(t, checkSplits) }
 
 func checkSplits(t *rapid.T) {
-	r := genRange(t, rapid.IntRange(1, 3).Draw(t, "rank"), "r")
+	r := zspacetest.Range(t, rapid.IntRange(1, 3).Draw(t, "rank"), "r")
 	dim := rapid.IntRange(-r.Rank(), r.Rank()-1).Draw(t, "dim")
 	n := rapid.Int64Range(1, 6).Draw(t, "n")
 	d := (dim + r.Rank()) % r.Rank()
@@ -148,7 +149,7 @@ func checkSplits(t *rapid.T) {
 		counts[i] = rapid.Int64Range(1, 3).Draw(t, "count")
 	}
 	for _, list := range [][]zspace.Range{chunks, parts, must(r.Grid(counts))} {
-		if diff := cmp.Diff(count([]zspace.Range{r}), count(list)); diff != "" {
+		if diff := cmp.Diff(zspacetest.Count([]zspace.Range{r}), zspacetest.Count(list)); diff != "" {
 			t.Fatalf("%v: %s", list, diff)
 		}
 	}

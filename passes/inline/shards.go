@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // shards are those of an operation that is replaced: the blocks of its index and where they are. One without a signature, of an operation that is not cut, has no block.
@@ -96,7 +97,7 @@ func (s *shards) parts(step int, index zspace.Range, source bool) (parts []zspac
 			parts, places = append(parts, part), append(places, i)
 		}
 	}
-	fault, err := zspace.CheckTiling(index, parts)
+	fault, err := tiling.Check(index, parts)
 	if err != nil || fault == nil {
 		return parts, places, err
 	}

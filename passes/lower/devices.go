@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // MaxDevices bounds the devices of a schedule.
@@ -197,7 +198,7 @@ func (l *lowering) bring(tensor, device ir.NodeID, boxes []zspace.Range) error {
 		if err != nil {
 			return err
 		}
-		missing, _ := zspace.Subtract(r, l.boxesOf(to), len(l.writers[to])+1<<16)
+		missing, _ := tiling.Subtract(r, l.boxesOf(to), len(l.writers[to])+1<<16)
 		for _, box := range missing {
 			if err := l.fetch(tensor, to, box, special && space == schedule.Input); err != nil {
 				return err
@@ -255,7 +256,7 @@ func (l *lowering) gather(tensor ir.NodeID) error {
 		return err
 	}
 	whole := tensorops.TensorOf(l.g, tensor).Range
-	missing, _ := zspace.Subtract(whole, l.boxesOf(to), len(l.writers[to])+1<<16)
+	missing, _ := tiling.Subtract(whole, l.boxesOf(to), len(l.writers[to])+1<<16)
 	for _, box := range missing {
 		if err := l.fetch(tensor, to, box, false); err != nil {
 			return err

@@ -20,7 +20,9 @@ var Table = []Rule{
 	{"ir/zspace", 0, 0},
 	{"ir/zspace/pieces", 0, 1},
 	{"ir/zspace/bounds", 0, 1},
+	{"ir/zspace/tiling", 0, 1},
 	{"ir/zspace/images", 0, 2},
+	{"ir/zspace/zspacetest", 6, 0}, // only tests import it
 	{"ir/lang", 0, 0},
 	{"ir/scalar", 0, 0},
 	{"ir/permission", 0, 0},

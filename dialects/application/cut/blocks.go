@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // Space is what is cut: an index, and the names of its dimensions. Others are the dimensions of the kernel that the index does not have, with
@@ -83,7 +84,7 @@ func (l Level) boxes(box zspace.Range) ([]zspace.Range, error) {
 			return nil, &Misfit{"TAP0801", "a box has another number of dimensions", fmt.Sprintf("boxes inside %v", box), b.String()}
 		}
 	}
-	fault, err := zspace.CheckTiling(box, l.Boxes)
+	fault, err := tiling.Check(box, l.Boxes)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 func TestParse(t *testing.T) {
@@ -124,7 +125,7 @@ func TestBlocksTile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s of %v: %v", c, s.Index, err)
 		}
-		if fault, err := zspace.CheckTiling(s.Index, blocks); err != nil || fault != nil {
+		if fault, err := tiling.Check(s.Index, blocks); err != nil || fault != nil {
 			t.Fatalf("%s of %v: %v, %v", c, s.Index, fault, err)
 		}
 		again, err := Parse(c.String())

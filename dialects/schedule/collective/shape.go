@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // route is a tensor on its way between two members of a group, by their places in it.
@@ -305,7 +306,7 @@ func same(a, b []zspace.Range) bool { return covers(a, b) && covers(b, a) }
 // covers says whether boxes hold all cells of others.
 func covers(a, b []zspace.Range) bool {
 	for _, x := range b {
-		if rest, all := zspace.Subtract(x, a, pieces); !all || len(rest) > 0 {
+		if rest, all := tiling.Subtract(x, a, pieces); !all || len(rest) > 0 {
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/images"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 var kernelLoopCoverage = check.Constraint{
@@ -135,7 +136,7 @@ func (s *storeCheck) inside(t ir.NodeID, n *need, st store) bool {
 		}
 		s.c.Report(d)
 	}
-	rest, all := zspace.Subtract(st.image.Hull, slices.Concat(n.boxes, n.taken), 64)
+	rest, all := tiling.Subtract(st.image.Hull, slices.Concat(n.boxes, n.taken), 64)
 	if len(rest) == 0 {
 		return true
 	}

@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 var kernelApplicationAgreement = check.Constraint{
@@ -131,9 +132,9 @@ func checkResultsHeld(c *check.Context) {
 		}
 		n := g.Node(t)
 		whole := tensorops.TensorOf(g, t).Range
-		if rest, _ := zspace.Subtract(whole, held, 1); len(rest) > 0 && c.Go() {
+		if rest, some := tiling.Missing(whole, held...); some && c.Go() {
 			c.Report(c.Error("TAP0334", n, "/body/range", "%s is a result of the program, but no output buffer holds all of it", g.Name(n.ID)).
-				Want(fmt.Sprintf("output buffers that hold %v", whole), fmt.Sprintf("none for %v", rest[0])))
+				Want(fmt.Sprintf("output buffers that hold %v", whole), fmt.Sprintf("none for %v", rest)))
 		} else if times[t] > max(1, copies) && c.Go() {
 			c.Report(c.Error("TAP0334", n, "/body/range", "%s is more than one result of the program, but has no output buffer for each", g.Name(n.ID)).
 				Want(check.Count(times[t], "output buffer"), check.Count(copies, "output buffer")))

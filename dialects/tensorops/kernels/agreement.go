@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/pieces"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // CheckSignature compares the signature and index that an operation carries, if it does, with its instance: wherever the index
@@ -43,10 +44,10 @@ func CheckSignature(in *instance.Instance, g *ir.Graph, n *ir.Node) error {
 				return err
 			}
 			hull, some := pieces.Around(need)
-			if rest, _ := zspace.Subtract(hull, []zspace.Range{has}, 1); some && len(rest) > 0 {
+			if rest, lacks := tiling.Missing(hull, has); some && lacks {
 				return diag.Errorf("TAP0604", ConstraintID, g.At(n, check.TagField(tensorops.SignatureKind)),
 					"%s: the signature reads less than kernel %s does, for %s[%d]", g.Name(n.ID), in.Decl.Name, o.Port, o.Entry).
-					Want(fmt.Sprintf("element %v, which the kernel reads at %v of the index", rest[0].Start, p.Start), fmt.Sprintf("%v through %v", has, m.Maps[o.Entry]))
+					Want(fmt.Sprintf("element %v, which the kernel reads at %v of the index", rest.Start, p.Start), fmt.Sprintf("%v through %v", has, m.Maps[o.Entry]))
 			}
 		}
 	}

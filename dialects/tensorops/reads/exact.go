@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/pieces"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // Exact says whether a projection says just what pieces do, at every point of an index that has some: no piece is guarded, all move
@@ -32,8 +33,8 @@ func Exact(list []pieces.Piece, m zspace.ProjectionMap, index zspace.Range) bool
 		}
 		rest = append(rest, b.Range())
 	}
-	left, _ := zspace.Subtract(want, rest, 1)
-	return exact && len(left) == 0
+	_, left := tiling.Missing(want, rest...)
+	return exact && !left
 }
 
 // movesAlike says whether a piece depends on the index as a projection does. Where the index has one value, it may say so or not.

@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // Reductions gives the names of the monoids that reduce along a dim, pairs among them, in the order in which they are carried out; placed says that
@@ -159,10 +160,10 @@ func checkReads(in *instance.Instance, g *ir.Graph, n *ir.Node, tag, own *tensor
 				if err = errors.Join(err, bad); err != nil {
 					return err
 				}
-				if rest, _ := zspace.Subtract(need, []zspace.Range{has}, 1); len(rest) > 0 {
+				if rest, some := tiling.Missing(need, has); some {
 					return diag.Errorf("TAP0607", kernels.ConstraintID, g.At(n, check.TagField(tensorops.ReducedKind)),
 						"%s: kernel %s reads more of %s[%d] than the maps of reduced dimensions say", g.Name(n.ID), in.Decl.Name, p.Name, j).
-						Want(fmt.Sprintf("%v, read at %v of index and reduced dimensions", rest[0], place.Start), fmt.Sprintf("%v through %v", has, q.Maps[j]))
+						Want(fmt.Sprintf("%v, read at %v of index and reduced dimensions", rest, place.Start), fmt.Sprintf("%v through %v", has, q.Maps[j]))
 				}
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/bounds"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // Budget bounds, in steps, each search that decides whether two accesses meet.
@@ -240,10 +241,10 @@ func Missing(box zspace.Range, images []Image) (zspace.Range, bool) {
 			full = append(full, m.Hull)
 		}
 	}
-	if rest, _ := zspace.Subtract(box, hulls, 1); len(rest) > 0 {
-		return rest[0], true
+	if rest, some := tiling.Missing(box, hulls...); some {
+		return rest, true
 	}
-	rest, _ := zspace.Subtract(box, full, 8)
+	rest, _ := tiling.Subtract(box, full, 8)
 	tries := maxListed
 	for _, r := range rest {
 		for p := range r.Points() {

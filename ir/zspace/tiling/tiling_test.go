@@ -1,13 +1,17 @@
-package zspace_test
+package tiling_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
 func ranges(t testing.TB, texts ...string) []zspace.Range {
@@ -19,7 +23,7 @@ func ranges(t testing.TB, texts ...string) []zspace.Range {
 	return out
 }
 
-func TestCheckTiling(t *testing.T) {
+func TestCheck(t *testing.T) {
 	pinwheel := []string{"[0:1, 0:2]", "[0:2, 2:3]", "[2:3, 1:3]", "[1:3, 0:1]"}
 	for name, c := range map[string]struct {
 		whole string
@@ -51,7 +55,7 @@ func TestCheckTiling(t *testing.T) {
 		"ends of the space": {"[-9223372036854775808:-1, 9223372036854775806:9223372036854775807]",
 			[]string{"[-9223372036854775808:-2, 9223372036854775806:9223372036854775807]", "[-2:-1, 9223372036854775806:9223372036854775807]"}, ""},
 	} {
-		fault, err := zspace.CheckTiling(rng(t, c.whole), ranges(t, c.parts...))
+		fault, err := tiling.Check(rng(t, c.whole), ranges(t, c.parts...))
 		got := ""
 		if fault != nil {
 			got = fault.String()
@@ -62,19 +66,26 @@ func TestCheckTiling(t *testing.T) {
 	}
 }
 
-func TestCheckTilingRefuses(t *testing.T) {
-	_, err := zspace.CheckTiling(zspace.MustShape(4), ranges(t, "[0:4]", "[0:4, 0:1]"))
+func TestCheckRefuses(t *testing.T) {
+	_, err := tiling.Check(zspace.MustShape(4), ranges(t, "[0:4]", "[0:4, 0:1]"))
 	if e := new(zspace.RankError); !errors.As(err, &e) || e.What != "part 1" {
 		t.Errorf("a part of another rank: %v", err)
 	}
 	reversed := zspace.Range{Start: zspace.Point{4}, End: zspace.Point{0}}
 	for name, err := range map[string]error{
-		"whole": second(zspace.CheckTiling(reversed, nil)),
-		"part":  second(zspace.CheckTiling(zspace.MustShape(4), []zspace.Range{reversed})),
+		"whole": second(tiling.Check(reversed, nil)),
+		"part":  second(tiling.Check(zspace.MustShape(4), []zspace.Range{reversed})),
 	} {
 		if e := new(zspace.ExtentError); !errors.As(err, &e) {
 			t.Errorf("reversed %s: %v", name, err)
 		}
+	}
+	err = second(tiling.Check(zspace.MustShape(1), []zspace.Range{{Start: zspace.Point{1}, End: zspace.Point{0}}}))
+	if want := "part 0: dimension 0: start 1 is beyond end 0"; err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if got := fmt.Sprint(tiling.Overlap, tiling.Gap, tiling.Outside, tiling.FaultKind(0)); got != "overlap gap outside FaultKind(0)" {
+		t.Error(got)
 	}
 }
 
@@ -85,22 +96,39 @@ func TestTilingOfManyDimensions(t *testing.T) {
 	}
 	whole := zspace.MustShape(shape...)
 	parts := must(whole.Grid(counts))
-	if fault := must(zspace.CheckTiling(whole, parts)); fault != nil {
+	if fault := must(tiling.Check(whole, parts)); fault != nil {
 		t.Fatalf("4096 blocks in 12 dimensions: %v", fault)
 	}
 	missing := parts[1234]
-	fault := must(zspace.CheckTiling(whole, append(parts[:1234:1234], parts[1235:]...)))
-	if fault == nil || fault.Kind != zspace.Gap || !fault.Witness.Equal(missing) {
+	fault := must(tiling.Check(whole, append(parts[:1234:1234], parts[1235:]...)))
+	if fault == nil || fault.Kind != tiling.Gap || !fault.Witness.Equal(missing) {
 		t.Fatalf("without %v: %v", missing, fault)
 	}
+}
+
+// genTiling cuts whole at random planes, so that the parts tile it, and shuffles.
+func genTiling(t *rapid.T, whole zspace.Range) []zspace.Range {
+	parts := []zspace.Range{whole}
+	for range rapid.IntRange(0, 6).Draw(t, "cuts") {
+		i := rapid.IntRange(0, len(parts)-1).Draw(t, "which")
+		if whole.Rank() == 0 {
+			break
+		}
+		d := rapid.IntRange(0, whole.Rank()-1).Draw(t, "dim")
+		at := rapid.Int64Range(parts[i].Start[d], parts[i].End[d]).Draw(t, "at")
+		low, high := parts[i].Clone(), parts[i].Clone()
+		low.End[d], high.Start[d] = at, at
+		parts = append(slices.Delete(parts, i, i+1), low, high)
+	}
+	return rapid.Permutation(parts).Draw(t, "order")
 }
 
 // Any way of cutting a box tiles it; the order of the parts does not matter.
 func TestCutsTile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		whole := genRange(t, rapid.IntRange(0, 4).Draw(t, "rank"), "whole")
+		whole := zspacetest.Range(t, rapid.IntRange(0, 4).Draw(t, "rank"), "whole")
 		parts := genTiling(t, whole)
-		if fault := must(zspace.CheckTiling(whole, parts)); fault != nil {
+		if fault := must(tiling.Check(whole, parts)); fault != nil {
 			t.Fatalf("%v by %v: %v", whole, parts, fault)
 		}
 	})
@@ -112,14 +140,14 @@ func TestTilingByCells(t *testing.T) { rapid.Check(t, checkTiling) }
 
 func checkTiling(t *rapid.T) {
 	rank := rapid.IntRange(0, 3).Draw(t, "rank")
-	whole := genRange(t, rank, "whole")
+	whole := zspacetest.Range(t, rank, "whole")
 	parts := genTiling(t, whole)
 	for range rapid.IntRange(0, 2).Draw(t, "damages") {
 		i := rapid.IntRange(0, len(parts)-1).Draw(t, "which")
-		parts[i] = genRange(t, rank, "damage")
+		parts[i] = zspacetest.Range(t, rank, "damage")
 	}
-	fault := must(zspace.CheckTiling(whole, parts))
-	held, inside := count(parts), count([]zspace.Range{whole})
+	fault := must(tiling.Check(whole, parts))
+	held, inside := zspacetest.Count(parts), zspacetest.Count([]zspace.Range{whole})
 	if fault == nil {
 		if diff := cmp.Diff(inside, held); diff != "" {
 			t.Fatalf("%v by %v passes: %s", whole, parts, diff)
@@ -136,13 +164,13 @@ func checkTiling(t *rapid.T) {
 	}
 }
 
-func shows(f *zspace.TilingFault, whole zspace.Range, parts []zspace.Range, held map[string]int, p zspace.Point) bool {
+func shows(f *tiling.Fault, whole zspace.Range, parts []zspace.Range, held map[string]int, p zspace.Point) bool {
 	switch f.Kind {
-	case zspace.Overlap:
+	case tiling.Overlap:
 		return f.I < f.J && whole.ContainsPoint(p) && parts[f.I].ContainsPoint(p) && parts[f.J].ContainsPoint(p)
-	case zspace.Outside:
+	case tiling.Outside:
 		return f.J == -1 && parts[f.I].ContainsPoint(p) && !whole.ContainsPoint(p)
-	case zspace.Gap:
+	case tiling.Gap:
 		return f.I == -1 && f.J == -1 && whole.ContainsPoint(p) && held[p.String()] == 0
 	}
 	return false
@@ -168,7 +196,7 @@ func TestSubtract(t *testing.T) {
 		"scalar taken":     {"[]", []string{"[]"}, 1, nil, true},
 		"other rank":       {"[0:2]", []string{"[0:2, 0:2]"}, 9, []string{"[0:2]"}, true},
 	} {
-		rest, complete := zspace.Subtract(rng(t, c.whole), ranges(t, c.parts...), c.limit)
+		rest, complete := tiling.Subtract(rng(t, c.whole), ranges(t, c.parts...), c.limit)
 		if diff := cmp.Diff(c.want, texts(rest)); diff != "" || complete != c.complete {
 			t.Errorf("%s: complete %v %s", name, complete, diff)
 		}
@@ -180,23 +208,71 @@ func TestSubtractByCells(t *testing.T) { rapid.Check(t, checkSubtract) }
 
 func checkSubtract(t *rapid.T) {
 	rank := rapid.IntRange(0, 3).Draw(t, "rank")
-	whole := genRange(t, rank, "whole")
+	whole := zspacetest.Range(t, rank, "whole")
 	var parts []zspace.Range
 	for range rapid.IntRange(0, 4).Draw(t, "parts") {
-		parts = append(parts, genRange(t, rank, "part"))
+		parts = append(parts, zspacetest.Range(t, rank, "part"))
 	}
-	rest, complete := zspace.Subtract(whole, parts, 1000)
+	rest, complete := tiling.Subtract(whole, parts, 1000)
 	if !complete {
 		t.Fatalf("%v less %v: more than 1000 boxes", whole, parts)
 	}
-	want, held := count([]zspace.Range{whole}), count(parts)
+	want, held := zspacetest.Count([]zspace.Range{whole}), zspacetest.Count(parts)
 	for c := range held {
 		delete(want, c)
 	}
-	if diff := cmp.Diff(want, count(rest)); diff != "" {
+	if diff := cmp.Diff(want, zspacetest.Count(rest)); diff != "" {
 		t.Fatalf("%v less %v: %v %s", whole, parts, rest, diff)
 	}
-	if few, complete := zspace.Subtract(whole, parts, 1); len(few) > 1 || complete != (len(rest) <= 1) {
+	if few, complete := tiling.Subtract(whole, parts, 1); len(few) > 1 || complete != (len(rest) <= 1) {
 		t.Fatalf("limit 1: %v, %v", few, complete)
 	}
+}
+
+// The properties that are judged by counting cells, driven by the fuzzer.
+
+func FuzzTiling(f *testing.F)   { f.Fuzz(rapid.MakeFuzz(checkTiling)) }
+func FuzzSubtract(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkSubtract)) }
+
+func rng(t testing.TB, s string) zspace.Range {
+	t.Helper()
+	r, err := zspace.ParseRange(s)
+	if err != nil {
+		t.Fatalf("ParseRange(%q): %v", s, err)
+	}
+	return r
+}
+
+func texts(rs []zspace.Range) []string {
+	var out []string
+	for _, r := range rs {
+		out = append(out, r.Text())
+	}
+	return out
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// What is missing is the first box that is left.
+func TestMissing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(0, 3).Draw(t, "rank")
+		whole := zspacetest.Range(t, rank, "whole")
+		var parts []zspace.Range
+		for range rapid.IntRange(0, 4).Draw(t, "parts") {
+			parts = append(parts, zspacetest.Range(t, rank, "part"))
+		}
+		rest, _ := tiling.Subtract(whole, parts, 1000)
+		box, some := tiling.Missing(whole, parts...)
+		if some != (len(rest) > 0) || some && !box.Equal(rest[0]) {
+			t.Fatalf("%v less %v: %v, %v, and %v is left", whole, parts, box, some, rest)
+		}
+	})
 }

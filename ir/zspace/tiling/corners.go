@@ -1,8 +1,10 @@
-package zspace
+package tiling
 
 import (
 	"cmp"
 	"slices"
+
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // tiler looks for the first cell, in row-major order, that the parts do not hold
@@ -10,9 +12,9 @@ import (
 // last with weight -1.
 type tiler struct {
 	rank   int
-	coord  []int64 // per box: start and end in each dimension
-	weight []int   // per box: +1 for a part, -1 for whole
-	cell   Point   // where the search stands; the answer in the end
+	coord  []int64      // per box: start and end in each dimension
+	weight []int        // per box: +1 for a part, -1 for whole
+	cell   zspace.Point // where the search stands; the answer in the end
 
 	events [][]event // scratch by level
 	faces  [][]face
@@ -30,12 +32,12 @@ type event struct {
 	face
 }
 
-func newTiler(whole Range, parts []Range) *tiler {
+func newTiler(whole zspace.Range, parts []zspace.Range) *tiler {
 	rank := whole.Rank()
 	t := &tiler{
 		rank:   rank,
 		coord:  make([]int64, 0, 2*rank*(len(parts)+1)),
-		cell:   make(Point, rank),
+		cell:   make(zspace.Point, rank),
 		events: make([][]event, rank),
 		faces:  make([][]face, rank),
 	}
@@ -48,7 +50,7 @@ func newTiler(whole Range, parts []Range) *tiler {
 }
 
 // add takes a box in unless it has no cells.
-func (t *tiler) add(r Range, weight int) {
+func (t *tiler) add(r zspace.Range, weight int) {
 	if r.Empty() {
 		return
 	}

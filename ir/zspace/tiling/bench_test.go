@@ -1,4 +1,4 @@
-package zspace_test
+package tiling_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // grid cuts a box of the given rank into about n blocks of extent 3, shuffled.
@@ -60,7 +61,7 @@ func bricks(t testing.TB, rows, perRow int64) (zspace.Range, []zspace.Range) {
 	return whole, parts
 }
 
-func BenchmarkCheckTiling(b *testing.B) {
+func BenchmarkCheck(b *testing.B) {
 	for _, rank := range []int{1, 2, 4} {
 		for _, n := range []int{1_000, 10_000, 100_000} {
 			whole, parts := grid(b, rank, n)
@@ -75,7 +76,7 @@ func BenchmarkCheckTiling(b *testing.B) {
 
 func checkAll(b *testing.B, whole zspace.Range, parts []zspace.Range, want bool) {
 	for b.Loop() {
-		fault, err := zspace.CheckTiling(whole, parts)
+		fault, err := tiling.Check(whole, parts)
 		if err != nil || (fault == nil) != want {
 			b.Fatal(fault, err)
 		}
@@ -86,37 +87,8 @@ func BenchmarkSubtract(b *testing.B) {
 	whole, parts := grid(b, 2, 100_000)
 	parts = slices.Delete(parts, 777, 778)
 	for b.Loop() {
-		if rest, ok := zspace.Subtract(whole, parts, 10); len(rest) == 0 || !ok {
+		if rest, ok := tiling.Subtract(whole, parts, 10); len(rest) == 0 || !ok {
 			b.Fatal(rest, ok)
 		}
-	}
-}
-
-func BenchmarkApply(b *testing.B) {
-	p := proj(b, "(d0, d1, d2) -> [d0 - 40, 2*d1 - d2, 0] + [1, 3, 12]")
-	r := rng(b, "[0:100, 5:32, 7:9]")
-	for b.Loop() {
-		if _, err := p.Apply(r); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkFindCollision(b *testing.B) {
-	for _, c := range []struct{ name, m, index string }{
-		{"identity", "(d0, d1) -> [d0, d1] + [1, 1]", "[0:100000, 0:100000]"},
-		{"radix", "(d0, d1, d2) -> [5000*d0 + 50*d1 + d2] + [1]", "[0:1000, 0:100, 0:50]"},
-		{"undecided", "(d0, d1, d2, d3) -> [812739451*d0 + 671928377*d1 + 918273641*d2 + 745102993*d3] + [1]", "[0:40, 0:40, 0:40, 0:40]"},
-		{"skew", "(d0, d1) -> [d0 + d1, d0 - d1] + [1, 1]", "[0:100000, 0:100000]"},
-	} {
-		p, r := proj(b, c.m), rng(b, c.index)
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				_, found, decided, err := p.FindCollision(r, zspace.SearchBudget)
-				if found || decided == (c.name == "undecided") || err != nil {
-					b.Fatal(found, decided, err)
-				}
-			}
-		})
 	}
 }

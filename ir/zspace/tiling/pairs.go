@@ -1,10 +1,12 @@
-package zspace
+package tiling
 
 import (
 	"cmp"
 	"math/big"
 	"slices"
 	"sort"
+
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // byPairs is firstBad by comparing pairs of boxes: quadratic in the number of
@@ -29,8 +31,8 @@ func (t *tiler) byPairs() bool {
 }
 
 // everywhere is the least region that contains all boxes.
-func (t *tiler) everywhere() Range {
-	region := makeRange(t.rank)
+func (t *tiler) everywhere() zspace.Range {
+	region := zspace.MustShape(make(zspace.Point, t.rank)...)
 	for d := range t.rank {
 		cuts := t.cuts(d)
 		region.Start[d], region.End[d] = cuts[0], cuts[len(cuts)-1]
@@ -50,8 +52,8 @@ func (t *tiler) cuts(d int) []int64 {
 }
 
 // clip is the part of box b in region; ok is false when it has no cells.
-func (t *tiler) clip(b int, region Range) (r Range, ok bool) {
-	r = makeRange(t.rank)
+func (t *tiler) clip(b int, region zspace.Range) (r zspace.Range, ok bool) {
+	r = zspace.MustShape(make(zspace.Point, t.rank)...)
 	for d := range t.rank {
 		at := 2 * (b*t.rank + d)
 		r.Start[d] = max(t.coord[at], region.Start[d])
@@ -63,9 +65,9 @@ func (t *tiler) clip(b int, region Range) (r Range, ok bool) {
 // clean reports whether the parts hold every cell of region exactly as often as
 // whole does: clipped to region they do not overlap, lie in whole, and have its
 // volume together.
-func (t *tiler) clean(region Range) bool {
-	var parts []Range
-	whole, haveWhole := Range{}, false
+func (t *tiler) clean(region zspace.Range) bool {
+	var parts []zspace.Range
+	whole, haveWhole := zspace.Range{}, false
 	for b, w := range t.weight {
 		r, ok := t.clip(b, region)
 		switch {
@@ -91,11 +93,11 @@ func (t *tiler) clean(region Range) bool {
 
 // disjoint reports whether no two of the parts, which all have cells, share one.
 // It sorts them.
-func disjoint(parts []Range) bool {
+func disjoint(parts []zspace.Range) bool {
 	if len(parts) > 0 && parts[0].Rank() == 0 {
 		return len(parts) == 1
 	}
-	slices.SortFunc(parts, func(a, b Range) int { return cmp.Compare(a.Start[0], b.Start[0]) })
+	slices.SortFunc(parts, func(a, b zspace.Range) int { return cmp.Compare(a.Start[0], b.Start[0]) })
 	for i, a := range parts {
 		for _, b := range parts[i+1:] {
 			if b.Start[0] >= a.End[0] {

@@ -1,6 +1,11 @@
-package zspace
+// Package tiling says, with a witness, whether a list of boxes tiles a box ([Check]), and what boxes leave of a box ([Subtract]).
+package tiling
 
-import "fmt"
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/ir/zspace"
+)
 
 // FaultKind is what is wrong with a tiling.
 type FaultKind int
@@ -26,8 +31,8 @@ func (k FaultKind) String() string {
 	return fmt.Sprintf("FaultKind(%d)", int(k))
 }
 
-// TilingFault says where a list of parts fails to tile a range.
-type TilingFault struct {
+// Fault says where a list of parts fails to tile a range.
+type Fault struct {
 	Kind FaultKind
 	// I and J are the positions of the parts at fault: both for Overlap (I < J),
 	// I only for Outside, none for Gap; -1 where there is none.
@@ -35,11 +40,11 @@ type TilingFault struct {
 	// Witness is a box with at least one cell, all of which show the fault: cells
 	// in both parts, cells of the whole in no part, or cells of part I that lie
 	// beyond the whole.
-	Witness Range
+	Witness zspace.Range
 }
 
 // String says the fault in words, for example "overlap: parts 0 and 2 share zr[3:4]".
-func (f *TilingFault) String() string {
+func (f *Fault) String() string {
 	switch f.Kind {
 	case Overlap:
 		return fmt.Sprintf("overlap: parts %d and %d share %v", f.I, f.J, f.Witness)
@@ -49,8 +54,8 @@ func (f *TilingFault) String() string {
 	return fmt.Sprintf("outside: part %d has %v beyond the whole", f.I, f.Witness)
 }
 
-// CheckTiling returns nil exactly when every cell of whole lies in one and only
-// one part and no part has a cell beyond whole. Parts without cells are ignored
+// Check returns nil exactly when every cell of whole lies in one and only one
+// part and no part has a cell beyond whole. Parts without cells are ignored
 // wherever they are; any pattern of boxes is legal, also one that no cut
 // divides. Otherwise the fault of the first bad cell in row-major order is
 // returned. The error is for parts of another rank and for invalid ranges.
@@ -63,7 +68,7 @@ func (f *TilingFault) String() string {
 // row-major order with a sum that is not zero is the first bad cell, and the
 // sum is f there. Equal faces of neighbours cancel early, so a grid of n parts
 // costs about n log n.
-func CheckTiling(whole Range, parts []Range) (*TilingFault, error) {
+func Check(whole zspace.Range, parts []zspace.Range) (*Fault, error) {
 	if err := checkParts(whole, parts); err != nil {
 		return nil, err
 	}
@@ -74,13 +79,13 @@ func CheckTiling(whole Range, parts []Range) (*TilingFault, error) {
 	return explain(whole, parts, t.cell), nil
 }
 
-func checkParts(whole Range, parts []Range) error {
+func checkParts(whole zspace.Range, parts []zspace.Range) error {
 	if err := whole.Validate(); err != nil {
 		return fmt.Errorf("whole: %w", err)
 	}
 	for i, r := range parts {
 		if r.Rank() != whole.Rank() {
-			return &RankError{What: fmt.Sprintf("part %d", i), Want: whole.Rank(), Got: r.Rank()}
+			return &zspace.RankError{What: fmt.Sprintf("part %d", i), Want: whole.Rank(), Got: r.Rank()}
 		}
 		if err := r.Validate(); err != nil {
 			return fmt.Errorf("part %d: %w", i, err)
@@ -90,7 +95,7 @@ func checkParts(whole Range, parts []Range) error {
 }
 
 // explain turns a bad cell into a fault with a witness box around it.
-func explain(whole Range, parts []Range, cell Point) *TilingFault {
+func explain(whole zspace.Range, parts []zspace.Range, cell zspace.Point) *Fault {
 	i, j := -1, -1
 	for n, r := range parts {
 		switch {
@@ -103,18 +108,18 @@ func explain(whole Range, parts []Range, cell Point) *TilingFault {
 	}
 	switch {
 	case !whole.ContainsPoint(cell):
-		return &TilingFault{Kind: Outside, I: i, J: -1, Witness: beyond(whole, parts[i], cell)}
+		return &Fault{Kind: Outside, I: i, J: -1, Witness: beyond(whole, parts[i], cell)}
 	case j >= 0:
 		shared, _ := parts[i].Intersect(parts[j])
 		shared, _ = shared.Intersect(whole)
-		return &TilingFault{Kind: Overlap, I: i, J: j, Witness: shared}
+		return &Fault{Kind: Overlap, I: i, J: j, Witness: shared}
 	}
-	return &TilingFault{Kind: Gap, I: -1, J: -1, Witness: hollow(whole, parts, cell)}
+	return &Fault{Kind: Gap, I: -1, J: -1, Witness: hollow(whole, parts, cell)}
 }
 
 // beyond is a piece of part around cell that has no cell of whole; cell is in
 // part and not in whole.
-func beyond(whole, part Range, cell Point) Range {
+func beyond(whole, part zspace.Range, cell zspace.Point) zspace.Range {
 	piece := part.Clone()
 	for d, v := range cell {
 		if v < whole.Start[d] {
@@ -132,7 +137,7 @@ func beyond(whole, part Range, cell Point) Range {
 // hollow is a box of whole around cell that no part touches; cell is in whole
 // and in no part. Each part that is in the way cuts the box where that costs the
 // smallest share of it.
-func hollow(whole Range, parts []Range, cell Point) Range {
+func hollow(whole zspace.Range, parts []zspace.Range, cell zspace.Point) zspace.Range {
 	box := whole.Clone()
 	for _, r := range parts {
 		if !r.Overlaps(box) {
@@ -141,7 +146,7 @@ func hollow(whole Range, parts []Range, cell Point) Range {
 		best, dim := -1.0, 0
 		for d := range cell {
 			s, e := besides(box, r, cell, d)
-			if share := float64(e-s) / float64(box.extent(d)); share > best {
+			if share := float64(e-s) / float64(box.End[d]-box.Start[d]); share > best {
 				best, dim = share, d
 			}
 		}
@@ -152,7 +157,7 @@ func hollow(whole Range, parts []Range, cell Point) Range {
 
 // besides is the part of box in dimension d on cell's side of r; nothing when r
 // spans cell there.
-func besides(box, r Range, cell Point, d int) (start, end int64) {
+func besides(box, r zspace.Range, cell zspace.Point, d int) (start, end int64) {
 	switch {
 	case cell[d] < r.Start[d]:
 		return box.Start[d], r.Start[d]
