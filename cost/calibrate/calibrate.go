@@ -37,6 +37,7 @@ type Options struct {
 	Budget  time.Duration // that measuring takes at most; building comes on top
 	Tapc    string        // the compiler that builds them
 	Devices int64         // into which the cores are divided; 1 if it is 0
+	Reuse   bool          // programs that are in Dir, of the same graphs, are not built again
 	Watch   Watcher       // is told how far the work is; nil for nobody
 }
 
@@ -128,6 +129,9 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	for i := range list {
 		p := &list[i]
 		p.program = filepath.Join(o.Dir, fmt.Sprintf("probe%d", i))
+		if o.Reuse && p.built() {
+			continue
+		}
 		group.Go(func() error { return p.build(building, o.Tapc) }) // waits until few are being built
 		o.Watch.Begin(stepBuild(list, i))
 	}
@@ -222,6 +226,14 @@ func keep(times []float64, kept []bool) (out []float64) {
 		}
 	}
 	return out
+}
+
+// built says whether the program of a probe is there, made of the same graph by the same plan.
+func (p *probe) built() bool {
+	graph, err := os.ReadFile(p.program + ".tap")
+	plan, _ := os.ReadFile(p.program + ".json") // a probe without a plan has none
+	_, e := os.Stat(p.program)
+	return err == nil && e == nil && string(graph) == p.graph.Text() && string(plan) == p.plan
 }
 
 // build makes the program of a probe.

@@ -5,7 +5,7 @@
 //
 // Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
 // instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
-// With -dir programs, the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
+// With -dir programs, the probes', the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
 // again beside the machine and the times that are there.
 //
 // The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it
@@ -85,7 +85,11 @@ func (s *settings) run(ctx context.Context) error {
 		}
 	}
 	list, err := s.programs(ctx)
-	if err != nil || s.build {
+	if err != nil {
+		return err
+	}
+	if s.build {
+		_, err = s.probes(ctx)
 		return err
 	}
 	s.machines = [2]string{filepath.Join(s.dir, "machine.yaml"), filepath.Join(s.dir, "machine2.yaml")}
@@ -116,7 +120,7 @@ func (s *settings) probes(ctx context.Context) (*calibrate.Run, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2})
+	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2, Reuse: true})
 }
 
 // save writes the files of the machine.
