@@ -124,6 +124,71 @@ const (
 // lowRows are the rows for products of narrow numbers, the best first.
 var lowRows = []string{"amx", "vnni", "vexvnni", "usdot", "bf16", "bfdot", "sdot", "any"}
 
+// panelBytes is the width of a panel of a right factor.
+const panelBytes = 64
+
+// panels is how many panels of the right factor of a product are packed for all units before its tasks, and in how many rounds; none where it is packed by tasks or read in place.
+func panels(x *pricing, c *nest.Contraction) (n, rounds int64) {
+	i := slices.IndexFunc(x.stages[0].Placements, func(p schedule.Placement) bool {
+		return p.Operand == x.analysis.Kernel.Operands[c.Right].Name && p.Scope == schedule.DeviceScope
+	})
+	if i < 0 {
+		return 0, 1
+	}
+	width := max(1, panelBytes/int64(c.Sum.Type.Size()))
+	each, groups := (c.Col.Extent+width-1)/width, nest.Points(nest.Followed(c.Batch, c.Views[c.Right], true))
+	n = each * groups
+	switch most := x.stages[0].Placements[i].Panels; {
+	case most == 0:
+		rounds = 1
+	case most < each:
+		rounds = groups * ((each + most - 1) / most)
+	default:
+		rounds = (n + most - 1) / most
+	}
+	return n, rounds
+}
+
+// regions is in how many regions of threads a kernel is carried out. A product has one that packs the left factor for all or copies it with zeros around; for each round of panels of the
+// right one a region that packs them and one of the tasks; and one that adds what tasks have of the sums, where these are cut for tasks.
+func regions(x *pricing) int64 {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	if !ok || len(x.stages) != 1 || x.algorithm() != schedule.Contraction {
+		return 1
+	}
+	before, each := int64(0), int64(1)
+	left := x.analysis.Kernel.Operands[c.Left].Name
+	at := slices.IndexFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == left })
+	if at >= 0 && x.stages[0].Placements[at].Scope == schedule.DeviceScope || at < 0 && c.Padded != nil {
+		before++
+	}
+	n, rounds := panels(x, c)
+	if n > 0 {
+		each++
+	}
+	if len(x.stages[0].Tile(schedule.RoleK)) > 1 {
+		each++
+	}
+	return before + rounds*each
+}
+
+// handedOut is how much longer the packing of a right factor for all takes than if each unit had as much of it: a region's panels are cut into as many ranges as there are units, and the last
+// panel of a group has the columns that are left. What the tasks behind it are uneven is no matter of it.
+func handedOut(x *pricing, c *nest.Contraction) float64 {
+	n, rounds := panels(x, c)
+	if n == 0 || x.units == 1 || n > mostTasks*x.units*rounds {
+		return 1 / x.uneven()
+	}
+	width, extent := max(1, panelBytes/int64(c.Sum.Type.Size())), c.Col.Extent
+	each := (extent + width - 1) / width
+	columns := func(panels int64) int64 { return panels/each*extent + min(panels%each*width, extent) }
+	all, most := (n+rounds-1)/rounds, int64(0)
+	for i := range x.units {
+		most = max(most, columns(all*(i+1)/x.units)-columns(all*i/x.units))
+	}
+	return float64(most*x.units) / float64(columns(all)) / x.uneven()
+}
+
 // compute gives the steps of what a kernel computes.
 func (x *pricing) compute() ([]step, error) {
 	if c, ok := nest.Of[*nest.BackToBack](x.analysis.Forms); ok && len(x.stages) > 1 && x.kind.Has(schedule.Thread) {
@@ -403,6 +468,9 @@ func (x *pricing) pack(a *adding) {
 			if d.Step(c.Views[i]) != 0 {
 				n *= float64(d.Extent)
 			}
+		}
+		if i == c.Right && p.Scope == schedule.DeviceScope {
+			n *= handedOut(x, c)
 		}
 		if c.Window != nil && i == c.Right {
 			a.name("borders of windows", masked*n*x.places(c), rowVector, x.work.Type)

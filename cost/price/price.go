@@ -248,7 +248,7 @@ func (x *pricing) finish(out *Kernel, steps []step) {
 	out.Roof, out.Bound = total(all[all.longest()]).Value, greatest(all[all.longest()])
 	x.add(out, Term{"start of the kernel", seconds(x.device.Launch)})
 	if x.units > 1 && x.device.Region.Known() {
-		x.add(out, Term{"start of the threads", seconds(x.device.Region)})
+		x.add(out, Term{"start of the threads", seconds(x.device.Region.Times(machine.Exactly(float64(regions(x)))))})
 	}
 }
 

@@ -344,6 +344,68 @@ func TestWholeTasks(t *testing.T) {
 	}
 }
 
+// convolutions is a chain of two convolutions 3x3, of 40 channels and then of so many filters, whose filters are packed in panels of 16.
+func convolutions(filters int64) *sample.Graph {
+	g := sample.New("convolutions")
+	x := g.Each("relu", g.Conv(g.Float(1, 40, 6, 24), filters, 3, 1, 1))
+	g.Each("relu", g.Conv(x, 40, 3, 1, 1))
+	return g
+}
+
+// TestRegions: a kernel that threads share takes the start of each of its regions. The first convolution copies its image, packs its filters and multiplies, the last one packs its image and
+// multiplies; a product that reads its factors in place has one region, as softmax has.
+func TestRegions(t *testing.T) {
+	product, softmax := sample.New("product"), sample.New("softmax")
+	product.Product(product.Float(512, 512), product.Float(512, 512))
+	softmax.Each("softmax", softmax.Float(600, 900))
+	region := laptop(t).Devices[0].Region.Value
+	for _, c := range []struct {
+		graph *sample.Graph
+		want  []float64
+	}{{convolutions(40), []float64{3, 2}}, {product, []float64{1}}, {softmax, []float64{1}}} {
+		for units := range int64(2) {
+			list := priced(t, c.graph, units+1)
+			if len(list) != len(c.want) {
+				t.Fatalf("%s has %d kernels, expected %d", c.graph.Name, len(list), len(c.want))
+			}
+			for i, k := range list {
+				if got, want := termOf(k, "start of the threads")/region, c.want[i]*float64(units); math.Abs(got-want) > 1e-9 {
+					t.Errorf("kernel %d of %s, %d units: %v regions, expected %v", i, c.graph.Name, units+1, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPanelsAreHandedOut: panels are packed whole, so that of 40 filters in three of them one of two threads packs 16, and the other one 24.
+func TestPanelsAreHandedOut(t *testing.T) {
+	of := func(filters, units int64) float64 {
+		time := termOf(priced(t, convolutions(filters), units)[0], "packing one by one of float32")
+		if time == 0 {
+			t.Fatalf("%d filters are not packed", filters)
+		}
+		return time / float64(filters)
+	}
+	for filters, want := range map[int64]float64{32: 1, 40: 24.0 / 20} {
+		if got := of(filters, 2) / of(64, 2); math.Abs(got-want) > 1e-9 {
+			t.Errorf("a filter of %d takes %v of one of 64, expected %v", filters, got, want)
+		}
+		if got := of(filters, 1) / of(64, 1); math.Abs(got-1) > 1e-9 {
+			t.Errorf("a filter of %d takes %v of one of 64 on one thread", filters, got)
+		}
+	}
+}
+
+// termOf is the time of a term of a kernel, 0 if it has none, of resources that are hidden and of those that are not.
+func termOf(k price.Kernel, what string) (time float64) {
+	for _, x := range k.Terms {
+		if strings.TrimSuffix(x.What, ", not hidden") == what {
+			time += x.Time.Value
+		}
+	}
+	return time
+}
+
 // TestFewElements: rows of few elements have a row in each lane, so that no lanes are joined at their ends, and what they have is read and written one by one; rows of 8 have not.
 func TestFewElements(t *testing.T) {
 	of := func(cells int64) (terms map[string]float64, time float64) {
