@@ -26,7 +26,7 @@ func (l Load) Plus(m Load) Load {
 	return Load{l.Arithmetic + m.Arithmetic, l.Divider + m.Divider, l.Bytes + m.Bytes}
 }
 
-// Load computes at the rates that programs reach, by the matrix unit where there is one.
+// Load computes at the rates that programs reach, by the matrix unit where there is one, though no kernel that tapc writes for GPUs uses it (docs/search.md).
 func (o Operation) Load(d *machine.Device) (Load, error) {
 	x := &pricing{device: d, units: d.Units}
 	products, other, divide := adding{x: x}, adding{x: x}, adding{x: x}
