@@ -5,6 +5,9 @@
 // others are columns of a table with a row for each size. So what a program computes at a size is, token for token, what the program of this size computes, and
 // a size for which a kernel is written in another way has templates of its own.
 //
+// Trees could not say this: what they have as numbers (factors of indices, strides of memories, steps of loops) would have to be symbolic, while what is made and printed of them asks
+// for these numbers (whether a quotient vanishes, a vector is whole, a loop has one round), and register tiles are no statements of theirs.
+//
 // It knows C and no kernel. Read next: family.go, column.go, write.go.
 package template
 
