@@ -106,7 +106,7 @@ func (f *Function) one(s *nest.Seldom, left nest.View, to tree.Access) (body []t
 		f.Loop(tree.Serial, "l", tree.Const(0), tree.Const(lanes), 1, func(l *tree.Index) []tree.Stmt {
 			return []tree.Stmt{builder.Stored(tree.Access{Memory: sum}, tree.Access{Memory: sums, At: []*tree.Index{l}}, scalar.Add)}
 		}))
-	f.Dims, f.At = f.Dims[:first], f.At[:first]
+	clear(f.At[first:]) // operands keep the dimensions that they have in the loops
 	f.Sums[s.Sum] = func() tree.Access { return tree.Access{Memory: sum} }
 	return append(body, f.Map(to, s.Choice.Args[2], tree.NoMonoid))
 }
