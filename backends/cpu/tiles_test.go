@@ -19,7 +19,8 @@ import (
 const tilesHarness = `
 #line 1
 enum { $name_n = $n, $name_rows = 3, $name_vectors = 2, $name_all = $name_rows * $name_vectors, $name_most = 1 << 15 };
-static $type $name_a[$name_most], $name_w[$name_most];
+static $type $name_a[$name_most];
+static _Alignas(64) $type $name_w[$name_most];
 
 // Whether s has the sums of the values from one on before another; columns from live on are 0.
 static int $name_holds(struct tapc_tile t, const $vector *s, int64_t from, int64_t to, int64_t live) {
