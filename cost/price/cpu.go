@@ -124,29 +124,29 @@ const (
 // lowRows are the rows for products of narrow numbers, the best first.
 var lowRows = []string{"amx", "vnni", "vexvnni", "usdot", "bf16", "bfdot", "sdot", "any"}
 
-// panelBytes is the width of a panel of a right factor.
-const panelBytes = 64
+// panels are those of a right factor that is packed for all units before tasks: of so many columns, of which the last in each group has those that are left.
+type panels struct{ width, each, all, rounds int64 } // columns of one, panels of a group and of all groups, and the rounds in which these are packed
 
-// panels is how many panels of the right factor of a product are packed for all units before its tasks, and in how many rounds; none where it is packed by tasks or read in place.
-func panels(x *pricing, c *nest.Contraction) (n, rounds int64) {
+// panelsOf gives the panels of the right factor of a product that are packed for all units, none where it is packed by tasks or read in place.
+func panelsOf(x *pricing, c *nest.Contraction) (p panels, ok bool) {
 	i := slices.IndexFunc(x.stages[0].Placements, func(p schedule.Placement) bool {
 		return p.Operand == x.analysis.Kernel.Operands[c.Right].Name && p.Scope == schedule.DeviceScope
 	})
 	if i < 0 {
-		return 0, 1
+		return panels{}, false
 	}
-	width := max(1, panelBytes/int64(c.Sum.Type.Size()))
-	each, groups := (c.Col.Extent+width-1)/width, nest.Points(nest.Followed(c.Batch, c.Views[c.Right], true))
-	n = each * groups
+	groups := nest.Points(nest.Followed(c.Batch, c.Views[c.Right], true))
+	p = panels{width: max(1, schedule.PanelBytes/int64(c.Sum.Type.Size())), rounds: 1}
+	p.each = (c.Col.Extent + p.width - 1) / p.width
+	p.all = p.each * groups
 	switch most := x.stages[0].Placements[i].Panels; {
 	case most == 0:
-		rounds = 1
-	case most < each:
-		rounds = groups * ((each + most - 1) / most)
+	case most < p.each:
+		p.rounds = groups * ((p.each + most - 1) / most)
 	default:
-		rounds = (n + most - 1) / most
+		p.rounds = (p.all + most - 1) / most
 	}
-	return n, rounds
+	return p, true
 }
 
 // regions is in how many regions of threads a kernel is carried out. A product has one that packs the left factor for all or copies it with zeros around; for each round of panels of the
@@ -162,27 +162,25 @@ func regions(x *pricing) int64 {
 	if at >= 0 && x.stages[0].Placements[at].Scope == schedule.DeviceScope || at < 0 && c.Padded != nil {
 		before++
 	}
-	n, rounds := panels(x, c)
-	if n > 0 {
+	p, ok := panelsOf(x, c)
+	if ok {
 		each++
 	}
 	if len(x.stages[0].Tile(schedule.RoleK)) > 1 {
 		each++
 	}
-	return before + rounds*each
+	return before + max(1, p.rounds)*each
 }
 
 // handedOut is how much longer the packing of a right factor for all takes than if each unit had as much of it: a region's panels are cut into as many ranges as there are units, and the last
 // panel of a group has the columns that are left. What the tasks behind it are uneven is no matter of it.
 func handedOut(x *pricing, c *nest.Contraction) float64 {
-	n, rounds := panels(x, c)
-	if n == 0 || x.units == 1 || n > mostTasks*x.units*rounds {
+	p, ok := panelsOf(x, c)
+	if !ok || x.units == 1 || p.all > mostTasks*x.units*p.rounds {
 		return 1 / x.uneven()
 	}
-	width, extent := max(1, panelBytes/int64(c.Sum.Type.Size())), c.Col.Extent
-	each := (extent + width - 1) / width
-	columns := func(panels int64) int64 { return panels/each*extent + min(panels%each*width, extent) }
-	all, most := (n+rounds-1)/rounds, int64(0)
+	columns := func(panels int64) int64 { return panels/p.each*c.Col.Extent + min(panels%p.each*p.width, c.Col.Extent) }
+	all, most := (p.all+p.rounds-1)/p.rounds, int64(0)
 	for i := range x.units {
 		most = max(most, columns(all*(i+1)/x.units)-columns(all*i/x.units))
 	}

@@ -22,7 +22,6 @@ import (
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/standard"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 type fataler interface {
@@ -180,7 +179,7 @@ func TestMonotoneAcrossForms(t *testing.T) {
 			continue
 		}
 		column, parts := what == 0 && size[2] == 1, what == 0 && strings.Contains(a.forms, "sums in parts") && b.time > a.time*0.8
-		panel := what == 0 && size[2] < tile.PanelBytes/4 && more[2] >= tile.PanelBytes/4 && strings.Contains(a.forms, "packing") && b.time > a.time*0.75
+		panel := what == 0 && size[2] < schedule.PanelBytes/4 && more[2] >= schedule.PanelBytes/4 && strings.Contains(a.forms, "packing") && b.time > a.time*0.75
 		if few := what == 3 && size[2] < 8; !few && (!column && !parts && !panel || b.time < a.time/2) {
 			t.Errorf("kernel %d: %v takes %.4g s by %s, %v %.4g s by %s", what, size, a.time, a.forms, more, b.time, b.forms)
 		}

@@ -4,16 +4,10 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/zspacetest"
 )
 
-func rng(t testing.TB, s string) zspace.Range {
-	t.Helper()
-	r, err := zspace.ParseRange(s)
-	if err != nil {
-		t.Fatalf("ParseRange(%q): %v", s, err)
-	}
-	return r
-}
+func rng(t testing.TB, s string) zspace.Range { return zspacetest.Parse(t, s) }
 
 func proj(t testing.TB, s string) zspace.ProjectionMap {
 	t.Helper()

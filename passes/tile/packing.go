@@ -3,6 +3,7 @@ package tile
 import (
 	"math"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -63,7 +64,7 @@ func (t Target) copyUses(c *nest.Contraction) int64 {
 		far = far || apart <= -pageBytes || apart >= pageBytes
 	}
 	switch {
-	case c.Col.Extent*size < PanelBytes, paged && t.Vector < PanelBytes:
+	case c.Col.Extent*size < schedule.PanelBytes, paged && t.Vector < schedule.PanelBytes:
 		return leastUses
 	case paged:
 		return pagedUses

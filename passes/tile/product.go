@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -37,10 +38,6 @@ const MaxSums = 64 << 10
 // RowPanel is how many rows of a left operand in panels stand side by side: the same for every processor, so that a program that is
 // built for several holds a constant one once.
 const RowPanel = 12
-
-// PanelBytes is the width of a panel of the right operand of a contraction: a cache line, a whole number of vectors on every target, so
-// that a packed constant serves them all. Tiles are whole panels wide, or whole tiles make a panel.
-const PanelBytes = 64
 
 // Sums is how many values a kernel adds before a new partial sum starts, if it is a contraction of floats, else 0.
 func Sums(forms nest.Forms) int64 {
@@ -84,7 +81,7 @@ const noTile = 1 << 62
 // A tile has at most some number of rows. A left operand in panels of rows is shared out evenly by tiles.
 func (t Target) registerTiles(rows, cols, lanes, length, most int64, paneled bool) []pricedTile {
 	var out []pricedTile
-	panel := PanelBytes / t.Vector // vectors of a panel
+	panel := schedule.PanelBytes / t.Vector // vectors of a panel
 	for v := int64(1); v <= maxVectors; v++ {
 		if v%panel != 0 && panel%v != 0 {
 			continue
@@ -204,7 +201,7 @@ func rowShare(c *nest.Contraction, lanes int64) int64 {
 	if c.Row.Extent > 1 || nest.Points(c.Batch) > 1 || work < 2*productWork || c.Col.Extent >= rowShares*maxVectors*lanes {
 		return c.Col.Extent
 	}
-	panels := 2 * PanelBytes / int64(c.Sum.Type.Size())
+	panels := 2 * schedule.PanelBytes / int64(c.Sum.Type.Size())
 	return roundUp(c.Col.Extent/min(rowShares, work/productWork), panels)
 }
 
@@ -274,7 +271,7 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 		return c.Col.Extent
 	}
 	if right == UpFront && transposedOnce(c) {
-		return PanelBytes / size * transposedPanels(c)
+		return schedule.PanelBytes / size * transposedPanels(c)
 	}
 	fold := nest.Points(c.Reduction)
 	if len(c.Reduction) == 1 {
@@ -293,7 +290,7 @@ func transposedOnce(c *nest.Contraction) bool {
 // transposedPanels is how many panels a macro-tile has of columns that are transposed: as many as sums of its rows take to keep a core busy, which adds to each again
 // after four cycles, if they stay in the first cache until they are read back.
 func transposedPanels(c *nest.Contraction) int64 {
-	return max(1, min(busySums/max(1, c.Row.Extent), firstCache/2/(PanelBytes*max(1, c.InnerReduction()))))
+	return max(1, min(busySums/max(1, c.Row.Extent), firstCache/2/(schedule.PanelBytes*max(1, c.InnerReduction()))))
 }
 
 // streams gives how many rows of a right operand are read side by side where it is read in order, 0 where it is not: of few rows if no cache holds it, and of one row, which does nothing

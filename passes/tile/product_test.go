@@ -3,6 +3,7 @@ package tile
 import (
 	"testing"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -14,8 +15,8 @@ func TestRegisterTile(t *testing.T) {
 			for _, cols := range []int64{1, 5, 8, 16, 24, 31, 48, 72, 96, 100, 200, 1000} {
 				for _, paneled := range []bool{false, true} {
 					x := registerTile(target.registerTiles(rows, cols, target.lanes(4), 300, maxRows, paneled))
-					if width := x.Vectors * target.Vector; width%PanelBytes != 0 && PanelBytes%width != 0 {
-						t.Errorf("%d × %d: tiles of %d bytes, expected a part or a multiple of %d", rows, cols, width, PanelBytes)
+					if width := x.Vectors * target.Vector; width%schedule.PanelBytes != 0 && schedule.PanelBytes%width != 0 {
+						t.Errorf("%d × %d: tiles of %d bytes, expected a part or a multiple of %d", rows, cols, width, schedule.PanelBytes)
 					}
 					if x.Rows < 1 || x.Rows > rows || x.Rows*x.Vectors+x.Vectors+spare > target.Registers || paneled && RowPanel%x.Rows != 0 {
 						t.Errorf("%d × %d: tile %+v does not fit %+v", rows, cols, x, target)

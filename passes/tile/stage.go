@@ -40,7 +40,7 @@ func (p *productPlan) stage(k *schedule.Kernel, c *nest.Contraction, right Pack)
 
 // rightPack says how the right operand is packed: by each task for itself where no other needs its panels.
 func (p *productPlan) rightPack(c *nest.Contraction) Pack {
-	others, panel := nest.Points(nest.Followed(c.Batch, c.Views[c.Right], false)), PanelBytes/int64(c.Sum.Type.Size())
+	others, panel := nest.Points(nest.Followed(c.Batch, c.Views[c.Right], false)), schedule.PanelBytes/int64(c.Sum.Type.Size())
 	if p.Right == UpFront && p.Left != PerMacroTile && p.rows >= c.Row.Extent && others == 1 && p.cols%panel == 0 {
 		return PerMacroTile
 	}

@@ -114,7 +114,7 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 
 // panelBytes is the size of the panels of one group.
 func panelBytes(b *blocking.Blocking) int64 {
-	return b.PanelsOf(b.C.Col.Extent) * b.Length * tile.PanelBytes
+	return b.PanelsOf(b.C.Col.Extent) * b.Length * schedule.PanelBytes
 }
 
 // groups is how many groups of panels are packed at once, as many of both products.

@@ -41,7 +41,7 @@ type Sizes struct {
 // New gives the blocking of a contraction of a kernel, as a config says, for a target.
 func New(t isa.Target, k *schedule.Kernel, c *nest.Contraction, d Decided) *Blocking {
 	b := &Blocking{Target: t, K: k, C: c, Pack: d.Packing, Cut: d.Cut, Rounds: d.Rounds, D: c.Sum.Type, N: t.Lanes(c.Sum.Type.Size()),
-		Sizes: Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: nest.Points(c.Reduction)}}
+		Sizes: Sizes{Panel: schedule.PanelBytes / int64(c.Sum.Type.Size()), Length: nest.Points(c.Reduction)}}
 	outer, inner := nest.Followed(c.Batch, c.Views[c.Right], true), nest.Followed(c.Batch, c.Views[c.Right], false)
 	b.Outer, b.Inner, b.Batch = nest.Points(outer), nest.Points(inner), slices.Concat(outer, inner)
 	return b
@@ -53,7 +53,7 @@ func (b *Blocking) pieces() int64 {
 }
 
 // Share is the bytes of the panels of one piece.
-func (b *Blocking) Share() int64 { return b.PanelsOf(b.Cut.Cols) * b.Deep() * tile.PanelBytes }
+func (b *Blocking) Share() int64 { return b.PanelsOf(b.Cut.Cols) * b.Deep() * schedule.PanelBytes }
 
 // Deep is how many values of the reduction a panel holds: all, or those that run at once if a thread packs them just before.
 func (b *Blocking) Deep() int64 {
@@ -88,7 +88,7 @@ func (b *Blocking) Layout(operand int, along nest.Dim, width int64) panels.Layou
 
 // PieceLeft is how many bytes the panels of a piece's rows take, for one run of the reduction. Storing whole vectors reaches over the end.
 func (b *Blocking) PieceLeft() int64 {
-	return isa.Align((b.Cut.Rows*b.Cut.Fold+int64(b.N))*int64(b.D.Size()), tile.PanelBytes)
+	return isa.Align((b.Cut.Rows*b.Cut.Fold+int64(b.N))*int64(b.D.Size()), schedule.PanelBytes)
 }
 
 // OpenBytes is the size of the unfinished sums of a piece.

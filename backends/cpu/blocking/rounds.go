@@ -16,7 +16,7 @@ func panelStep(b *Blocking) int64 { return b.PanelsOf(max(b.Panel, b.Cut.TileCol
 // rounds chooses how many panels of the right operand are packed at once: whole groups of a batch, or columns of one group; 0 where all of them are few
 // enough.
 func rounds(b *Blocking) int64 {
-	all, one := b.PanelsOf(b.C.Col.Extent), b.Length*tile.PanelBytes
+	all, one := b.PanelsOf(b.C.Col.Extent), b.Length*schedule.PanelBytes
 	switch whole := all * one; {
 	case b.Pack.Right != tile.UpFront || whole <= MaxPacked/max(1, b.Outer):
 		return 0

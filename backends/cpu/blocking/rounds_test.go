@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -22,8 +23,8 @@ func TestRounds(t *testing.T) {
 			t.Fatalf("%d panels at once: %v", b.Rounds.Right, err)
 		}
 		groups, columns := b.Chunk()
-		bytes := groups * b.PanelsOf(columns) * b.Length * tile.PanelBytes
-		switch whole := b.PanelsOf(b.C.Col.Extent) * b.Length * tile.PanelBytes; {
+		bytes := groups * b.PanelsOf(columns) * b.Length * schedule.PanelBytes
+		switch whole := b.PanelsOf(b.C.Col.Extent) * b.Length * schedule.PanelBytes; {
 		case groups < 1 || groups > b.Outer || columns < 1 || columns > b.C.Col.Extent || groups > 1 && columns < b.C.Col.Extent:
 			t.Fatalf("%d groups of %d columns at once, of %d of %d", groups, columns, b.Outer, b.C.Col.Extent)
 		case bytes > MaxPacked && (groups > 1 || b.PanelsOf(columns) > panelStep(b)):

@@ -223,7 +223,7 @@ func (d *Decided) readTiles(t isa.Target, c *nest.Contraction, s *schedule.Stage
 	} else if m != nil {
 		d.Rows, d.TileRows = m[0], m[1]
 	}
-	lanes, panel := int64(t.Lanes(c.Sum.Type.Size())), tile.PanelBytes/int64(c.Sum.Type.Size())
+	lanes, panel := int64(t.Lanes(c.Sum.Type.Size())), schedule.PanelBytes/int64(c.Sum.Type.Size())
 	if err := d.readColumns(lanes, c.Col, s); err != nil {
 		return err
 	}
@@ -319,5 +319,5 @@ func (d *Decided) checkPacking(lanes int64, c *nest.Contraction) error {
 
 // ownPanels says whether no two tasks read the same panels of the right operand.
 func (d *Decided) ownPanels(c *nest.Contraction) bool {
-	return nest.Points(nest.Followed(c.Batch, c.Views[c.Right], false)) == 1 && d.Packing.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
+	return nest.Points(nest.Followed(c.Batch, c.Views[c.Right], false)) == 1 && d.Packing.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(schedule.PanelBytes/int64(c.Sum.Type.Size())) == 0
 }

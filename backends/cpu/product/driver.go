@@ -46,7 +46,7 @@ func (p *Product) Region(loop *tree.For) (name, picoseconds string) {
 	case is("row"):
 		return "pad", each(p.C.Padded.Elements() * int64(p.D.Size()))
 	case is("panel"):
-		return "pack", unit.Each(float64(p.Length*tile.PanelBytes)/unit.PackRate, 1)
+		return "pack", unit.Each(float64(p.Length*schedule.PanelBytes)/unit.PackRate, 1)
 	case is("join"):
 		return "join", unit.Each(float64(blocking.GroupBytes(p.Blocking, p.Cut))/unit.PackRate, p.Indices())
 	}

@@ -193,7 +193,7 @@ func (t *task) ahead(body *[]tree.Stmt, i, j *tree.Index) []tree.Argument {
 	case schedule.PrefetchRows:
 		left := t.leftOf(i, t.Cut.TileRows)
 		return ahead(&tree.Ahead{Memory: left.Memory, From: left.First().Address(), More: tree.Const(t.Cut.TileRows * t.C.Row.Step(t.C.Views[t.C.Left])),
-			Step: tile.PanelBytes / int64(t.D.Size()), About: "rows"})
+			Step: schedule.PanelBytes / int64(t.D.Size()), About: "rows"})
 	case schedule.PrefetchColumns:
 		return ahead(&tree.Ahead{Memory: right.Memory, From: here, More: number.Times(blocks(t.Blocking) * pace(t.Blocking) * t.Panel).Plus(t.Cut.TileCols * t.Deep()), Alone: true, About: "columns"})
 	case schedule.PrefetchStrip:
@@ -214,7 +214,7 @@ func (t *task) ahead(body *[]tree.Stmt, i, j *tree.Index) []tree.Argument {
 			number = number.Add(t.Across(j).Div(t.Cut.TileCols).Times(t.TilesDown()))
 		}
 		number = t.d.Bound(body, "tile", number)
-		line := int64(tile.PanelBytes / t.D.Size())
+		line := int64(schedule.PanelBytes / t.D.Size())
 		next := t.d.Of(t.C.Right, t.Batch, tree.Span{}, tree.Only(t.J.To), t.d.Run(tree.Const(0), tree.Const(1)))
 		return ahead(&tree.Ahead{Memory: next.Memory, From: next.First().Address(), More: number.Times(line),
 			When: &tree.Cond{Var: number.Var(), Limit: tree.Const((t.Cut.Cols + line - 1) / line)}, Step: t.C.Reduction[0].Step(t.C.Views[t.C.Right]), About: "piece"})

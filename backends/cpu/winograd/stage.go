@@ -8,7 +8,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Decided is what a config says of a convolution on transformed tiles.
@@ -64,7 +63,7 @@ func (d *Decided) readImages(s *schedule.Stage) error {
 
 // readChannels reads how channels of results are cut.
 func (d *Decided) readChannels(lanes int64, s *schedule.Stage) error {
-	const panel = tile.PanelBytes / 4
+	const panel = schedule.PanelBytes / 4
 	out, err := blocking.Columns(lanes, d.found.Out, s)
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // driver makes the tree of a convolution on transformed tiles.
@@ -74,7 +73,7 @@ func (d *driver) operand(i int) *tree.Memory {
 // layOut lays out what a thread has. Points, and tiles if they are whole pages apart, have a line of the cache between them: what is written and read side by side
 // would push each other out of the first cache. Vectors reach behind channels to the end of a line.
 func (d *driver) layOut() {
-	const line, page = tile.PanelBytes / 4, 4096 / 4
+	const line, page = schedule.PanelBytes / 4, 4096 / 4
 	memory := func(name string, outer, inner, between, channels int64) *tree.Memory {
 		long := isa.Align(channels, line)
 		if long%page == 0 {

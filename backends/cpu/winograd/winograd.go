@@ -55,7 +55,7 @@ type winogradPiece struct {
 func (p winogradPiece) tiles() int64 { return p.images * p.down * p.across }
 
 // panel is the columns of a panel of filters.
-const panel = tile.PanelBytes / 4
+const panel = schedule.PanelBytes / 4
 
 // Of is such a convolution, which is cut as Read says, for a target.
 func Of(t isa.Target, k *schedule.Kernel, d Decided) *Kernel {

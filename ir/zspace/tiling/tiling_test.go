@@ -18,7 +18,7 @@ func ranges(t testing.TB, texts ...string) []zspace.Range {
 	t.Helper()
 	var out []zspace.Range
 	for _, s := range texts {
-		out = append(out, rng(t, s))
+		out = append(out, zspacetest.Parse(t, s))
 	}
 	return out
 }
@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 		"ends of the space": {"[-9223372036854775808:-1, 9223372036854775806:9223372036854775807]",
 			[]string{"[-9223372036854775808:-2, 9223372036854775806:9223372036854775807]", "[-2:-1, 9223372036854775806:9223372036854775807]"}, ""},
 	} {
-		fault, err := tiling.Check(rng(t, c.whole), ranges(t, c.parts...))
+		fault, err := tiling.Check(zspacetest.Parse(t, c.whole), ranges(t, c.parts...))
 		got := ""
 		if fault != nil {
 			got = fault.String()
@@ -196,7 +196,7 @@ func TestSubtract(t *testing.T) {
 		"scalar taken":     {"[]", []string{"[]"}, 1, nil, true},
 		"other rank":       {"[0:2]", []string{"[0:2, 0:2]"}, 9, []string{"[0:2]"}, true},
 	} {
-		rest, complete := tiling.Subtract(rng(t, c.whole), ranges(t, c.parts...), c.limit)
+		rest, complete := tiling.Subtract(zspacetest.Parse(t, c.whole), ranges(t, c.parts...), c.limit)
 		if diff := cmp.Diff(c.want, texts(rest)); diff != "" || complete != c.complete {
 			t.Errorf("%s: complete %v %s", name, complete, diff)
 		}
@@ -209,10 +209,7 @@ func TestSubtractByCells(t *testing.T) { rapid.Check(t, checkSubtract) }
 func checkSubtract(t *rapid.T) {
 	rank := rapid.IntRange(0, 3).Draw(t, "rank")
 	whole := zspacetest.Range(t, rank, "whole")
-	var parts []zspace.Range
-	for range rapid.IntRange(0, 4).Draw(t, "parts") {
-		parts = append(parts, zspacetest.Range(t, rank, "part"))
-	}
+	parts := zspacetest.Ranges(t, rank, "part")
 	rest, complete := tiling.Subtract(whole, parts, 1000)
 	if !complete {
 		t.Fatalf("%v less %v: more than 1000 boxes", whole, parts)
@@ -233,15 +230,6 @@ func checkSubtract(t *rapid.T) {
 
 func FuzzTiling(f *testing.F)   { f.Fuzz(rapid.MakeFuzz(checkTiling)) }
 func FuzzSubtract(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkSubtract)) }
-
-func rng(t testing.TB, s string) zspace.Range {
-	t.Helper()
-	r, err := zspace.ParseRange(s)
-	if err != nil {
-		t.Fatalf("ParseRange(%q): %v", s, err)
-	}
-	return r
-}
 
 func texts(rs []zspace.Range) []string {
 	var out []string
@@ -265,10 +253,7 @@ func TestMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 3).Draw(t, "rank")
 		whole := zspacetest.Range(t, rank, "whole")
-		var parts []zspace.Range
-		for range rapid.IntRange(0, 4).Draw(t, "parts") {
-			parts = append(parts, zspacetest.Range(t, rank, "part"))
-		}
+		parts := zspacetest.Ranges(t, rank, "part")
 		rest, _ := tiling.Subtract(whole, parts, 1000)
 		box, some := tiling.Missing(whole, parts...)
 		if some != (len(rest) > 0) || some && !box.Equal(rest[0]) {

@@ -2,10 +2,30 @@
 package zspacetest
 
 import (
+	"testing"
+
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/zspace"
 )
+
+// Parse reads the text of a range, such as "[0:4, 1:3]".
+func Parse(t testing.TB, text string) zspace.Range {
+	t.Helper()
+	r, err := zspace.ParseRange(text)
+	if err != nil {
+		t.Fatalf("ParseRange(%q): %v", text, err)
+	}
+	return r
+}
+
+// Ranges draws some boxes of a rank with few cells.
+func Ranges(t *rapid.T, rank int, name string) (out []zspace.Range) {
+	for range rapid.IntRange(0, 4).Draw(t, name+"s") {
+		out = append(out, Range(t, rank, name))
+	}
+	return out
+}
 
 // Range draws a box of a rank with few cells.
 func Range(t *rapid.T, rank int, name string) zspace.Range {

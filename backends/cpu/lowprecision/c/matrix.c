@@ -27,6 +27,23 @@ TAPC_FN void TAPC_NAME(tapc_matrix_end)(uint32_t *c, int down, int across) {
 #undef TAPC_STORE_SUMS
 }
 
+// Adds the products of a block of rows, which are loaded into the registers 4 and 5, and one of columns.
+#define TAPC_ADD_BLOCK(rows, more, columns)                                                                                                                                        \
+  do {                                                                                                                                                                             \
+    rows;                                                                                                                                                                          \
+    tapc_tile_load(6, columns);                                                                                                                                                    \
+    TAPC_TAKE(0, 4, 6);                                                                                                                                                            \
+    if (across) {                                                                                                                                                                  \
+      tapc_tile_load(7, (columns) + t.panel);                                                                                                                                      \
+      TAPC_TAKE(1, 4, 7);                                                                                                                                                          \
+    }                                                                                                                                                                              \
+    if (down) {                                                                                                                                                                    \
+      more;                                                                                                                                                                        \
+      TAPC_TAKE(2, 5, 6);                                                                                                                                                          \
+      if (across) TAPC_TAKE(3, 5, 7);                                                                                                                                              \
+    }                                                                                                                                                                              \
+  } while (0)
+
 // Adds the products of some bytes of each row, step apart, and of a block of columns. Fewer than sixteen rows, or than 64 bytes of them, are copied first.
 TAPC_FN void TAPC_NAME(tapc_matrix_block)(
   const struct tapc_tile t, const uint8_t *a, const uint8_t *half, int64_t step, int rows, int bytes, const uint8_t *w, int down, int across, uint8_t *some) {
@@ -38,17 +55,7 @@ TAPC_FN void TAPC_NAME(tapc_matrix_block)(
       tapc_tile_load(x, some);                                                                                                                                                     \
     }                                                                                                                                                                              \
   } while (0)
-  TAPC_LOAD_ROWS(4, a, rows);
-  tapc_tile_load(6, w);
-  TAPC_TAKE(0, 4, 6);
-  if (across) {
-    tapc_tile_load(7, w + t.panel);
-    TAPC_TAKE(1, 4, 7);
-  }
-  if (!down) return;
-  TAPC_LOAD_ROWS(5, half, rows - 16);
-  TAPC_TAKE(2, 5, 6);
-  if (across) TAPC_TAKE(3, 5, 7);
+  TAPC_ADD_BLOCK(TAPC_LOAD_ROWS(4, a, rows), TAPC_LOAD_ROWS(5, half, rows - 16), w);
 #undef TAPC_LOAD_ROWS
 }
 
@@ -56,19 +63,7 @@ TAPC_FN void TAPC_NAME(tapc_matrix_block)(
 // are loaded past it.
 TAPC_FN void TAPC_NAME(tapc_matrix_panels)(const struct tapc_tile t, const uint8_t *a, const uint8_t *w, int64_t first, int64_t count, int down, int across) {
   a += first * 1024, w += first * 1024;
-  for (int64_t k = 0; k < count; k++, a += 1024, w += 1024) {
-    tapc_tile_load_once(4, a);
-    tapc_tile_load(6, w);
-    TAPC_TAKE(0, 4, 6);
-    if (across) {
-      tapc_tile_load(7, w + t.panel);
-      TAPC_TAKE(1, 4, 7);
-    }
-    if (!down) continue;
-    tapc_tile_load_once(5, a + t.half);
-    TAPC_TAKE(2, 5, 6);
-    if (across) TAPC_TAKE(3, 5, 7);
-  }
+  for (int64_t k = 0; k < count; k++, a += 1024, w += 1024) TAPC_ADD_BLOCK(tapc_tile_load_once(4, a), tapc_tile_load_once(5, a + t.half), w);
 }
 
 // Adds those of neighbours in the rows where they are.
@@ -80,4 +75,5 @@ TAPC_FN void TAPC_NAME(tapc_matrix_run)(const struct tapc_tile t, const uint8_t 
   }
 }
 #undef TAPC_LIVE
+#undef TAPC_ADD_BLOCK
 #endif
