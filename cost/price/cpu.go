@@ -206,15 +206,24 @@ func (x *pricing) compute() ([]step, error) {
 	return []step{one}, err
 }
 
+// inPlace gives a product of several rows whose right factor is read where it is, in no panels.
+func (x *pricing) inPlace() (*nest.Contraction, bool) {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	if !ok || !x.kind.Has(schedule.Thread) || x.algorithm() != schedule.Contraction || c.Window != nil || c.Constant.Right || c.Row.Extent == 1 {
+		return nil, false
+	}
+	right := x.analysis.Kernel.Operands[c.Right].Name
+	return c, !slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == right })
+}
+
 // unforeseen is how many rows of columns a part of a sum reads before the processor fetches the next ahead.
 const unforeseen = 16
 
 // waits is the part of their travel that the tiles of a product wait for, where they read columns in place, in no panels, and sums are in parts, of which each begins with columns that
 // are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none.
 func (x *pricing) waits() float64 {
-	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	if !ok || !x.kind.Has(schedule.Thread) || x.algorithm() != schedule.Contraction || c.Window != nil || c.Constant.Right || c.Row.Extent == 1 || x.more(c) == 0 ||
-		slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == x.analysis.Kernel.Operands[c.Right].Name }) {
+	c, ok := x.inPlace()
+	if !ok || x.more(c) == 0 {
 		return 0
 	}
 	tiles := x.stages[0].Tile(schedule.RoleK)

@@ -328,6 +328,9 @@ const lineBytes = 64
 // lines is how many bytes travel from the nearest cache that has them, for each that is touched: whole lines for elements that are no neighbours, where
 // the lines of all lanes of a row do not stay in the first cache until their other elements are asked for. It gives the first cache that they stay in.
 func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
+	if c, ok := x.inPlace(); ok && t.Operand == c.Right {
+		return x.columns(c, list)
+	}
 	if x.algorithm() != schedule.Rows || x.few { // of which all elements are asked for together
 		return 1, 0
 	}
@@ -344,6 +347,34 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	size := int64(x.analysis.Kernel.Operands[t.Operand].Type().Size())
 	step := max(r.Lane.Step(r.Views[t.Operand]), -r.Lane.Step(r.Views[t.Operand]))
 	return float64(max(1, min(step*size, lineBytes)/max(size, 1))), stay
+}
+
+// columns is how often the columns of a right factor that is read in place travel, once for each register tile of rows, and the first cache that they stay in meanwhile. Rows that are a
+// power of two of lines apart are in few sets of a cache. What the first and second cache keep is in the rate of products.
+func (x *pricing) columns(c *nest.Contraction, list []level) (times float64, stay int) {
+	if len(c.Reduction) == 0 {
+		return 1, 0
+	}
+	d, size := c.Reduction[len(c.Reduction)-1], int64(c.Sum.Type.Size())
+	register := func(role schedule.Role, whole int64) int64 { // a task's part, that of a register tile in it, and of columns those of a panel
+		if tiles := x.stages[0].Tile(role); len(tiles) > 0 {
+			return min(whole, tiles[min(1, len(tiles)-1)])
+		}
+		return whole
+	}
+	apart := max(1, register(schedule.RoleN, c.Col.Extent)*size/lineBytes) // lines of a row, or those of which one is in the same set
+	if step := max(d.Step(c.Views[c.Right]), -d.Step(c.Views[c.Right])) * size; step > 0 && step%lineBytes == 0 {
+		apart = max(apart, step/lineBytes&-(step/lineBytes))
+	}
+	rows := float64(register(schedule.RoleK, d.Extent) * apart * lineBytes)
+	for near := levels(x.device, 1); stay < len(list)-1 && rows > near[stay].bytes; {
+		stay++
+	}
+	if stay < 2 {
+		return 1, 0
+	}
+	m := max(1, register(schedule.RoleM, c.Row.Extent))
+	return float64((c.Row.Extent + m - 1) / m), stay
 }
 
 // travel is the time that operands take from where they are, by the level that has them; of rows, from behind the first cache, through which all that they load

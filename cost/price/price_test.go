@@ -325,6 +325,23 @@ func TestProductsWait(t *testing.T) {
 	}
 }
 
+// TestRowsInFewSets: rows of a right factor that is read in place, a power of two of lines apart, are in few sets of the second cache. Where it does not hold those of a part of the reduction,
+// columns come from the next for each register tile of rows, and where it does, as where rows are a line more apart, once.
+func TestRowsInFewSets(t *testing.T) {
+	of := func(rows, inner, columns int64) float64 {
+		g := sample.New("sets")
+		g.Product(g.Float(rows, inner), g.Float(inner, columns))
+		terms, _ := termsOf(t, g)
+		return terms["L3"] + terms["L3, not hidden"] + terms["memory"] + terms["memory, not hidden"]
+	}
+	if few, all := of(128, 1024, 4096), of(128, 1024, 4112); few < 3*all {
+		t.Errorf("columns of rows 16 KB apart take %v, 16 KB and a line %v", few, all)
+	}
+	if few, all := of(64, 64, 1024), of(64, 64, 1040); few > all {
+		t.Errorf("64 rows 4 KB apart take %v, 4 KB and a line %v", few, all)
+	}
+}
+
 // TestWholeTasks: macro-tiles are handed out whole, so that of 256 columns in six of them two threads have three each, as of 288, and one has as much to do as there is.
 func TestWholeTasks(t *testing.T) {
 	of := func(columns, units int64) (time float64) {
