@@ -357,38 +357,6 @@ func (v *Printer) Bytes(x Value, n int) string {
 	return fmt.Sprintf("((%s)-%s)", v.Type(scalar.UInt8, n), v.Mask(x, 1, n))
 }
 
-// wide converts 8 or 16 integers of one or two bytes to four, with one instruction where there is one: GCC 12 does not find those by
-// itself.
-func (v *Printer) wide(to scalar.DType, n int, a Value) Value {
-	from, t, lanes := a.Type, v.Type(to, n), v.Type(a.Type, n)
-	name := v.Define(fmt.Sprintf("tapc_wide_%s_%s", ElementName(to), strings.TrimPrefix(lanes, "tapc_")), func() string {
-		sign := map[bool]string{true: "s", false: "z"}[from.IsSigned()]
-		element := map[int]string{1: "char", 2: "short"}[from.Size()]
-		steps := "x"
-		if from.Size() == 1 {
-			steps = fmt.Sprintf("__builtin_convertvector(x, %s)", v.Type(IntegerOf(2, from.IsSigned()), n))
-		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "TAPC_FN %s %s(%s x) {\n", t, "tapc_wide_"+ElementName(to)+"_"+strings.TrimPrefix(lanes, "tapc_"), lanes)
-		letter := map[int]string{1: "b", 2: "w"}[from.Size()]
-		if n == 16 {
-			fmt.Fprintf(&b, "#if defined(__AVX512F__) && !defined(__clang__)\n  typedef %s in __attribute__((vector_size(%d)));\n"+
-				"  typedef int out __attribute__((vector_size(64)));\n  return (%s)__builtin_ia32_pmov%sx%sd512_mask((in)x, (out){0}, (unsigned short)-1);\n#else\n",
-				element, n*from.Size(), t, sign, letter)
-		} else {
-			whole := "(in)x"
-			if from.Size() == 1 {
-				whole = "(in)__builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)"
-			}
-			fmt.Fprintf(&b, "#if defined(__AVX2__) && !defined(__clang__)\n  typedef %s in __attribute__((vector_size(16)));\n"+
-				"  return (%s)__builtin_ia32_pmov%sx%sd256(%s);\n#else\n", element, t, sign, letter, whole)
-		}
-		fmt.Fprintf(&b, "  return __builtin_convertvector(%s, %s);\n#endif\n}\n", steps, t)
-		return b.String()
-	})
-	return Value{Text: fmt.Sprintf("%s(%s)", name, a.Text), Type: to}
-}
-
 // Extent writes the lesser or greater of two numbers.
 func (v *Printer) Extent(which, a, b string) string {
 	sign := map[string]string{"least": "<", "most": ">"}[which]
@@ -396,20 +364,4 @@ func (v *Printer) Extent(which, a, b string) string {
 		return fmt.Sprintf("TAPC_FN int64_t tapc_%s(int64_t a, int64_t b) { return a %s b ? a : b; }\n", which, sign)
 	})
 	return fmt.Sprintf("%s(%s, %s)", name, a, b)
-}
-
-// Bits gives the truth of lanes of four bytes, a bit for each.
-func (v *Printer) Bits(mask string, n int) string {
-	t := v.Type(scalar.Int32, n)
-	name := v.Define(fmt.Sprintf("tapc_bits_x%d", n), func() string {
-		plain := fmt.Sprintf("  unsigned r = 0;\n  for (int i = 0; i < %d; i++) r |= (unsigned)(m[i] & 1) << i;\n  return r;\n", n)
-		fast := map[int][2]string{16: {"__AVX512DQ__", "__builtin_ia32_cvtd2mask512((in)m)"}, 8: {"__AVX__", "(unsigned)__builtin_ia32_movmskps256((in)m)"},
-			4: {"__SSE__", "(unsigned)__builtin_ia32_movmskps((in)m)"}}[n]
-		if fast[0] != "" {
-			element := map[bool]string{true: "int", false: "float"}[n == 16]
-			plain = fmt.Sprintf("#if defined(%s)\n  typedef %s in __attribute__((vector_size(%d)));\n  return %s;\n#else\n%s#endif\n", fast[0], element, 4*n, fast[1], plain)
-		}
-		return fmt.Sprintf("TAPC_FN unsigned tapc_bits_x%d(%s m) {\n%s}\n", n, t, plain)
-	})
-	return fmt.Sprintf("%s(%s)", name, mask)
 }

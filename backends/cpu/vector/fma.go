@@ -69,3 +69,28 @@ func Exchanged(text string, n, distance int) string {
 	}
 	return fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", text, text, strings.Join(order, ", "))
 }
+
+// Only gives a vector whose first lanes are live, and the others a value.
+func (v *Printer) Only(x Value, n int, live string, other scalar.Value) Value {
+	return v.Of(x.Type, n).some(live, x, v.Splat(Value{Text: v.W.Const(other), Type: x.Type, Uniform: true}, n))
+}
+
+// some gives the live lanes of x, and the others of another value.
+func (t Type) some(live string, x, other Value) Value {
+	v, n := t.v, t.n
+	size := x.Type.Size()
+	if x.Type == scalar.Bool {
+		size = x.Mask
+	}
+	lanes := v.MaskType(size, n)
+	name := v.Define(fmt.Sprintf("tapc_live_%s", strings.TrimPrefix(lanes, "tapc_")), func() string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprint(i)
+		}
+		return fmt.Sprintf("TAPC_FN %s tapc_live_%s(int n) { return (%s)((%s){%s} < (%s)n); }\n", lanes, strings.TrimPrefix(lanes, "tapc_"),
+			lanes, lanes, strings.Join(list, ", "), v.W.Type(IntegerOf(size, true)))
+	})
+	c := Value{Text: fmt.Sprintf("%s(%s)", name, live), Type: scalar.Bool, Mask: size}
+	return v.choose(n, c, x, other)
+}

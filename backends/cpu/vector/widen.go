@@ -1,11 +1,8 @@
 package vector
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
-	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -99,62 +96,4 @@ func (w *widener) cast(from *scalar.Expr) *scalar.Expr {
 	}
 	w.good = false
 	return from
-}
-
-// saturate converts float32 to integers of at most 16 bits: truncated, the nearest that there is, 0 of NaN.
-func (v *Printer) saturate(to scalar.DType, n int, a Value) Value {
-	t, whole, result := v.Type(scalar.Float32, n), v.Type(scalar.Int32, n), v.Type(to, n)
-	lo, hi := int64(0), int64(1)<<to.Bits()-1
-	if to.IsSigned() {
-		lo, hi = -1<<(to.Bits()-1), 1<<(to.Bits()-1)-1
-	}
-	bound := func(x int64) string {
-		return v.Splat(Value{Text: v.W.Const(scalar.FloatValue(scalar.Float32, float64(x))), Type: scalar.Float32, Uniform: true}, n).Text
-	}
-	name := fmt.Sprintf("tapc_saturate_%s", shortName(to, n))
-	v.Define(name, func() string {
-		inside := v.greater(scalar.Float32, n, "<", v.greater(scalar.Float32, n, ">", "x", bound(lo)), bound(hi))
-		return fmt.Sprintf("TAPC_FN %s %s(%s x) {\n  const %s r = (%s)%s & (%s)(x == x);\n"+
-			"  const %s i = __builtin_convertvector((%s)r, %s);\n%s}\n", result, name, t, whole, whole, inside, whole, whole, t, whole, low(to, n, result))
-	})
-	return Value{Text: fmt.Sprintf("%s(%s)", name, a.Text), Type: to}
-}
-
-// low writes how the low bytes of 32-bit integers i are returned. Below AVX-512 GCC 12 takes them out of the vector one by one, unless they are
-// told to be moved.
-func low(to scalar.DType, n int, result string) string {
-	plain := fmt.Sprintf("  return __builtin_convertvector(i, %s);\n", result)
-	if to.Size() != 1 {
-		return plain
-	}
-	lanes := make([]string, n)
-	for l := range lanes {
-		lanes[l] = fmt.Sprint(4 * l)
-	}
-	return fmt.Sprintf("#if defined(__AVX2__) && !defined(__AVX512VL__)\n  typedef %s bytes __attribute__((vector_size(%d)));\n"+
-		"  return __builtin_shufflevector((bytes)i, (bytes)i, %s);\n#else\n%s#endif\n", cexpr.CType(to), 4*n, strings.Join(lanes, ", "), plain)
-}
-
-// BF16 converts vectors between float32 and bfloat16, whose values are held as their bits.
-func (v *Printer) BF16(to scalar.DType, n int, a Value) Value {
-	bits, floats, ints := v.Type(scalar.BFloat16, n), v.Type(scalar.Float32, n), v.Type(scalar.UInt32, n)
-	name := "tapc_from_" + shortName(scalar.BFloat16, n)
-	if to == scalar.Float32 {
-		v.Define(name, func() string {
-			return "TAPC_FN " + floats + " " + name + "(" + bits + " x) {\n  return (" + floats + ")(__builtin_convertvector(x, " + ints + ") << 16);\n}\n"
-		})
-		return Value{Text: name + "(" + a.Text + ")", Type: to}
-	}
-	return Value{Text: "__builtin_convertvector(" + v.ToBF16(n) + "((" + ints + ")" + a.Text + "), " + bits + ")", Type: to}
-}
-
-// ToBF16 names the function that rounds the bits of float32 numbers to those of bfloat16, to nearest even; NaN stays NaN.
-func (v *Printer) ToBF16(n int) string {
-	t, ints := v.Type(scalar.UInt32, n), v.Type(scalar.Int32, n)
-	name := "tapc_to_" + shortName(scalar.BFloat16, n)
-	return v.Define(name, func() string {
-		return "TAPC_FN " + t + " " + name + "(" + t + " x) {\n" +
-			"  const " + t + " nan = (" + t + ")((" + ints + ")(x & 0x7fffffffu) > 0x7f800000);\n" +
-			"  return ((x + 0x7fffu + (x >> 16 & 1u)) >> 16 & ~nan) | ((x >> 16 | 0x40u) & nan);\n}\n"
-	})
 }
