@@ -207,9 +207,12 @@ func (x *pricing) compute() ([]step, error) {
 }
 
 // inPlace gives a product of several rows whose right factor is read where it is, in no panels.
-func (x *pricing) inPlace() (*nest.Contraction, bool) {
+func inPlace(x *pricing) (*nest.Contraction, bool) {
+	if x.algorithm() != schedule.Contraction || !x.kind.Has(schedule.Thread) { // as transfers are
+		return nil, false
+	}
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	if !ok || !x.kind.Has(schedule.Thread) || x.algorithm() != schedule.Contraction || c.Window != nil || c.Constant.Right || c.Row.Extent == 1 {
+	if !ok || c.Window != nil || c.Constant.Right || c.Row.Extent == 1 {
 		return nil, false
 	}
 	right := x.analysis.Kernel.Operands[c.Right].Name
@@ -222,7 +225,7 @@ const unforeseen = 16
 // waits is the part of their travel that the tiles of a product wait for, where they read columns in place, in no panels, and sums are in parts, of which each begins with columns that
 // are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none.
 func (x *pricing) waits() float64 {
-	c, ok := x.inPlace()
+	c, ok := inPlace(x)
 	if !ok || x.more(c) == 0 {
 		return 0
 	}

@@ -328,10 +328,10 @@ const lineBytes = 64
 // lines is how many bytes travel from the nearest cache that has them, for each that is touched: whole lines for elements that are no neighbours, where
 // the lines of all lanes of a row do not stay in the first cache until their other elements are asked for. It gives the first cache that they stay in.
 func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
-	if c, ok := x.inPlace(); ok && t.Operand == c.Right {
-		return x.columns(c, list)
-	}
-	if x.algorithm() != schedule.Rows || x.few { // of which all elements are asked for together
+	switch c, ok := inPlace(x); {
+	case ok && t.Operand == c.Right:
+		return columns(x, c, list)
+	case x.algorithm() != schedule.Rows || x.few: // of which all elements are asked for together
 		return 1, 0
 	}
 	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)
@@ -351,7 +351,7 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 
 // columns is how often the columns of a right factor that is read in place travel, once for each register tile of rows, and the first cache that they stay in meanwhile. Rows that are a
 // power of two of lines apart are in few sets of a cache. What the first and second cache keep is in the rate of products.
-func (x *pricing) columns(c *nest.Contraction, list []level) (times float64, stay int) {
+func columns(x *pricing, c *nest.Contraction, list []level) (times float64, stay int) {
 	if len(c.Reduction) == 0 {
 		return 1, 0
 	}
