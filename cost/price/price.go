@@ -356,7 +356,7 @@ func columns(x *pricing, c *nest.Contraction, list []level) (times float64, stay
 		return 1, 0
 	}
 	d, size := c.Reduction[len(c.Reduction)-1], int64(c.Sum.Type.Size())
-	register := func(role schedule.Role, whole int64) int64 { // a task's part, that of a register tile in it, and of columns those of a panel
+	register := func(role schedule.Role, whole int64) int64 { // the second of its sizes, that of a register tile, or the only one
 		if tiles := x.stages[0].Tile(role); len(tiles) > 0 {
 			return min(whole, tiles[min(1, len(tiles)-1)])
 		}

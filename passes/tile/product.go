@@ -1,6 +1,8 @@
 package tile
 
 import (
+	"math"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
@@ -17,6 +19,7 @@ const (
 	fewPieces     = 8        // that do if more would have to share columns in panels
 	productWork   = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
 	foldBlock     = 512      // about how many run at once if there are more
+	leastHeld     = 128      // rows of a right operand in place that run at once, at least
 	streamRows    = 16       // rows of a right operand that are read side by side when it is read in order and comes from memory,
 	streamCols    = 1024     // and columns,
 	streamBytes   = 32 << 20 // of one that several rows read, above which no cache holds it
@@ -219,7 +222,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 	}
 	if len(c.Reduction) == 1 && !c.Transposed {
 		p.streamed = p.streams(c, size, t.program)
-		p.cutFold(c, size)
+		p.cutFold(c, size, t.heldRows(c, size))
 	}
 	if p.Left == PerMacroTile {
 		p.cols = min(roundUp(c.Col.Extent, width), roundUp(pieceCols, width))
@@ -309,8 +312,8 @@ func (p *productPlan) streams(c *nest.Contraction, size, program int64) int64 {
 	return 0
 }
 
-// cutFold cuts a long reduction. Of a right operand that is read in order some rows are read at once.
-func (p *productPlan) cutFold(c *nest.Contraction, size int64) {
+// cutFold cuts a long reduction. Of a right operand that is read in order some rows are read at once, and of one that is read in place for several tiles of rows no more than a cache holds.
+func (p *productPlan) cutFold(c *nest.Contraction, size, held int64) {
 	switch {
 	case p.streamed > 0:
 		p.fold = p.streamed
@@ -318,9 +321,21 @@ func (p *productPlan) cutFold(c *nest.Contraction, size int64) {
 		if p.length > pieceFold {
 			p.fold = run(p.length, pieceFold)
 		}
+	case p.Right == Unpacked && c.Row.Extent > p.tile.Rows && p.length > held:
+		p.fold = run(p.length, held)
 	case p.length > nest.LongReduction:
 		p.fold = run(p.length, foldBlock)
 	}
+}
+
+// heldRows is how many rows of a right operand that is read in place the second cache holds, if they are whole pages apart: they share its sets the more the greater the power of two is that
+// divides the distance. With few of them, taking up sums again costs more than it spares.
+func (t Target) heldRows(c *nest.Contraction, size int64) int64 {
+	apart := c.Reduction[0].Step(c.Views[c.Right]) * size
+	if apart == 0 || apart%pageBytes != 0 {
+		return math.MaxInt64
+	}
+	return max(leastHeld, t.L2/(apart&-apart))
 }
 
 // run gives the size of the runs, of about some values, of a long reduction: partial sums end with them, and those of partial sums.
