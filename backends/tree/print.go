@@ -156,11 +156,14 @@ func (s *Branch) print(p *printer) {
 func (s *Declare) print(p *printer) { p.line("declare %s", p.memory(s.Memory)) }
 
 func (s *Map) print(p *printer) {
-	sign := "="
+	sign, past := "=", ""
 	if s.Monoid != NoMonoid {
 		sign = scalar.MonoidName(s.Monoid) + "="
 	}
-	p.line("%s %s %s%s", s.Dst, sign, s.Computed, map[bool]string{true: ", past the caches"}[s.Stream])
+	if s.Stream > 0 {
+		past = fmt.Sprintf(", past caches that do not keep %d bytes", s.Stream)
+	}
+	p.line("%s %s %s%s", s.Dst, sign, s.Computed, past)
 }
 
 func (s *Sort) print(p *printer) {

@@ -215,7 +215,7 @@ type Map struct {
 	Computed
 	Monoid scalar.Op
 	About  string // the statement of the kernel, for readers
-	Stream bool   // whole vectors go past the caches
+	Stream int64  // if not 0, whole vectors go past caches that do not keep so many bytes
 }
 
 // NoMonoid is the Monoid of a Map that only stores.

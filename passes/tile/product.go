@@ -222,7 +222,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 	}
 	if len(c.Reduction) == 1 && !c.Transposed {
 		p.streamed = p.streams(c, size, t.program)
-		p.cutFold(c, size, t.heldRows(c, size))
+		p.cutFold(c, size, heldRows(t, c, size))
 	}
 	if p.Left == PerMacroTile {
 		p.cols = min(roundUp(c.Col.Extent, width), roundUp(pieceCols, width))
@@ -330,7 +330,7 @@ func (p *productPlan) cutFold(c *nest.Contraction, size, held int64) {
 
 // heldRows is how many rows of a right operand that is read in place the second cache holds, if they are whole pages apart: they share its sets the more the greater the power of two is that
 // divides the distance. With few of them, taking up sums again costs more than it spares.
-func (t Target) heldRows(c *nest.Contraction, size int64) int64 {
+func heldRows(t Target, c *nest.Contraction, size int64) int64 {
 	apart := c.Reduction[0].Step(c.Views[c.Right]) * size
 	if apart == 0 || apart%pageBytes != 0 {
 		return math.MaxInt64

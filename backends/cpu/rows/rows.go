@@ -44,7 +44,7 @@ type Decided struct {
 	lines  int64    // of a span
 	jam    *jam     // lines that are jammed, or nil
 	part   int64    // of the outermost dimension that is reduced, which a task has; 0 for all
-	stream []string // results that go past the caches
+	stream []string // results that go past the caches where these keep nothing of them
 }
 
 // jam is some neighbouring cells along an outer axis whose reductions are carried out in the same loops (unroll and jam): what does not move

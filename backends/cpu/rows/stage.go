@@ -54,9 +54,8 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 	if part := usualPart(r); part > 0 {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleK, Sizes: []int64{part}})
 	}
-	far := nest.OperandBytes(k, buffers) >= streamBytes
 	for i, o := range k.Operands {
-		if far && canStream(r, i) {
+		if canStream(r, i) && x.streams(buffers[o.Buffer]) {
 			s.Stream = append(s.Stream, o.Name)
 		}
 	}
@@ -176,9 +175,16 @@ func Others(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Bu
 		switch at := slices.Index(s.Stream, o.Name); {
 		case at >= 0:
 			add("nothing of the result would be left in a cache", func(y *schedule.Stage) { y.Stream = slices.Delete(y.Stream, at, at+1) })
-		case canStream(r, i):
+		case canStream(r, i) && nest.OperandBytes(k, buffers) >= leastStream:
 			add("whoever reads the result finds it in a cache", func(y *schedule.Stage) { y.Stream = append(y.Stream, o.Name) })
 		}
 	}
 	return out, why
+}
+
+// streams says whether a result goes past the caches if those of the machine keep nothing of it: of what another kernel may read, second caches keep a part that the measure of the program's
+// threads does not know of.
+func (x *deciding) streams(result *schedule.Buffer) bool {
+	bytes := nest.OperandBytes(x.k, x.buffers)
+	return bytes >= streamBytes || bytes >= leastStream && result.Space == schedule.Output
 }

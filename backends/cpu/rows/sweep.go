@@ -377,6 +377,9 @@ func (c *code) statement(i int, s schedule.Statement) {
 
 // stored makes what stores a result.
 func stored(c *code, operand int, x tree.Computed, about string) *tree.Map {
-	stream := slices.Contains(c.r.decided.stream, c.r.k.Operands[operand].Name) && c.Vector != nil && x.Value.Type != scalar.Bool
-	return &tree.Map{Dst: c.Elements[operand](), Computed: x, About: about, Stream: stream}
+	m := &tree.Map{Dst: c.Elements[operand](), Computed: x, About: about}
+	if slices.Contains(c.r.decided.stream, c.r.k.Operands[operand].Name) && c.Vector != nil && x.Value.Type != scalar.Bool {
+		m.Stream = int64(nest.OperandBytes(c.r.k, c.r.buffers))
+	}
+	return m
 }

@@ -11,6 +11,7 @@ import (
 // What pays.
 const (
 	streamBytes        = 32 << 20 // that a kernel reads and writes, from which results go past the caches: nothing of them would be left there for whoever reads them
+	leastStream        = 5 << 19  // and from which results of the program do where the third cache is no faster than memory: the program finds out whether it runs on such a machine (tapc_far)
 	partialNanoseconds = 50000    // that a kernel takes on one thread, from which its reduction is split
 	fewTasks           = 16       // from so many on, there are tasks enough for threads
 	partialBlocks      = 32       // that there are at least, where the tree has as many

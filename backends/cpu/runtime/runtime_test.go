@@ -176,6 +176,15 @@ func TestPoolUnderAddressSanitizer(t *testing.T) {
 	})
 }
 
+// What threads of their own second caches keep is not written past them.
+func TestFar(t *testing.T) {
+	each(t, func(t *testing.T, c toolchain) {
+		if out := succeed(t, t.TempDir(), build(t, c, "fartest.c", false)); out != "ok\n" {
+			t.Error(out)
+		}
+	})
+}
+
 // The library compiles without a warning at other levels of optimization, where compilers see other things.
 func TestNoWarnings(t *testing.T) {
 	for _, cc := range compilers(t) {

@@ -241,13 +241,14 @@ func (p *printer) calls(calls *cnest.Text, body []tree.Stmt, region func(loop *t
 		}
 		name = p.name + "_" + name
 		p.region(name, loop)
-		if len(p.outside) == 0 {
+		part := p.part(loop)
+		if len(part) == 0 {
 			unit.Region(calls, threads, loop.To.String(), each, name, "(void *)b")
 			continue
 		}
 		var at []string
-		for _, v := range p.outside {
-			at = append(at, v.Name)
+		for _, x := range part {
+			at = append(at, x.value)
 		}
 		calls.Open("{")
 		calls.Line("%s_part part = {b, %s};", name, strings.Join(at, ", "))
@@ -256,14 +257,34 @@ func (p *printer) calls(calls *cnest.Text, body []tree.Stmt, region func(loop *t
 	}
 }
 
-// region writes the function with which a thread carries out some tasks of a loop. Its context is the table of addresses or, inside of loops, that and where these stand.
+// fact is a number that the tasks of a region are told: its name in these, and its value where they are called.
+type fact struct{ name, value string }
+
+// part gives what the tasks of a loop are told beside the table of addresses: where the loops around it stand, and whether results go past the caches.
+func (p *printer) part(loop *tree.For) (out []fact) {
+	for _, v := range p.outside {
+		out = append(out, fact{v.Name, v.Name})
+	}
+	bytes := int64(0)
+	tree.Walk(loop.Body, func(s tree.Stmt) {
+		if m, ok := s.(*tree.Map); ok {
+			bytes = max(bytes, m.Stream)
+		}
+	})
+	if bytes > 0 {
+		out = append(out, fact{"past", fmt.Sprintf("tapc_far(tapc_threads(pool), %d)", bytes)})
+	}
+	return out
+}
+
+// region writes the function with which a thread carries out some tasks of a loop. Its context is the table of addresses, or that and what else they are told.
 func (p *printer) region(name string, loop *tree.For) {
-	if len(p.outside) == 0 {
+	if part := p.part(loop); len(part) == 0 {
 		unit.Task(p.Text, name, "")
 	} else {
 		var at []string
-		for _, v := range p.outside {
-			at = append(at, v.Name)
+		for _, x := range part {
+			at = append(at, x.name)
 		}
 		p.Line("\ntypedef struct { void *const *b; int64_t %s; } %s_part;", strings.Join(at, ", "), name)
 		unit.Task(p.Text, name, name+"_part")

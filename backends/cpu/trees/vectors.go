@@ -57,9 +57,9 @@ func (p *printer) compute(s *tree.Map) {
 	switch {
 	case step != 1:
 		p.Line("%s;", t.Scatter(at, tree.Const(step).String(), x.Text, p.vector.count))
-	case s.Stream && p.vector.whole:
+	case s.Stream > 0 && p.vector.whole:
 		p.stream = true
-		p.Line("if (((uintptr_t)%s & %d) == 0) %s; else %s;", m.Symbol(), lanes*m.Type.Size()-1, t.Stream(at, x.Text), t.Store(at, x.Text, p.vector.count))
+		p.Line("if (past && ((uintptr_t)%s & %d) == 0) %s; else %s;", m.Symbol(), lanes*m.Type.Size()-1, t.Stream(at, x.Text), t.Store(at, x.Text, p.vector.count))
 	default:
 		p.Line("%s;", t.Store(at, x.Text, p.vector.count))
 	}

@@ -39,6 +39,18 @@ static unsigned find_features(void) {
   if ((d >> 24 & 1) && registers_kept(0x600e6) && (d >> 22 & 1 || d >> 25 & 1) && tiles_granted()) has |= (d >> 22 & 1 ? TAPC_AMX_BF16 : 0) | (d >> 25 & 1 ? TAPC_AMX_INT8 : 0);
   return has;
 }
+
+// The second cache of a core where that is all that is faster than memory: it is large, and the third cache that of so many cores that it is no faster. 0
+// elsewhere. AMD's processors do not describe their caches so.
+static int64_t find_near(void) {
+  enum { DESCRIBED = 16 };
+  const int64_t large_second = 2 << 20, large_third = 64 << 20;
+  int64_t size[8] = {0};
+  unsigned a, b, c, d;
+  for (unsigned i = 0; i < DESCRIBED && __get_cpuid_count(4, i, &a, &b, &c, &d) && (a & 0x1f); i++)
+    size[a >> 5 & 7] = (int64_t)((b >> 22) + 1) * ((b >> 12 & 0x3ff) + 1) * ((b & 0xfff) + 1) * ((int64_t)c + 1);
+  return size[2] >= large_second && size[3] >= large_third ? size[2] : 0;
+}
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 
@@ -72,4 +84,25 @@ unsigned tapc_features(void) {
     atomic_store_explicit(&found, has, memory_order_relaxed);
   }
   return has;
+}
+
+#if !defined(__x86_64__)
+static int64_t find_near(void) { return 0; }
+#endif
+
+// Where each thread has a second cache of near bytes, behind which nothing is faster than memory; or, if near is 0, usual caches.
+static int goes_past(int64_t near, int64_t bytes, int threads) {
+  const int64_t usual = 32 << 20;
+  return near ? bytes / threads > near + near / 4 : bytes >= usual;
+}
+
+int tapc_far(int threads, int64_t bytes) {
+  const int64_t unknown = -1;
+  static atomic_llong found = -1;
+  int64_t near = atomic_load_explicit(&found, memory_order_relaxed);
+  if (near == unknown) {
+    near = find_near();
+    atomic_store_explicit(&found, near, memory_order_relaxed);
+  }
+  return goes_past(near, bytes, threads);
 }

@@ -131,6 +131,10 @@ enum tapc_feature {
 // processor has one; without its leave the unit counts as not there.
 unsigned tapc_features(void);
 
+// Whether what a kernel writes that reads and writes so many bytes, each of some threads a part, is better written past the caches, as they keep nothing of it
+// for whoever reads it.
+int tapc_far(int threads, int64_t bytes);
+
 // ---- Steps ---------------------------------------------------------------------------------------------------
 
 // What is called with the number of each step that a run has done, so that they can be timed; NULL for nothing. -1 is the beginning of a run, for each
