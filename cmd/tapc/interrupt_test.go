@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -86,7 +85,7 @@ func TestSignalsEndCalibration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "calibrate")
+	cmd := command(t, self, "calibrate")
 	cmd.Env = append(os.Environ(), asTapc+"=1", "CC="+filepath.Join(dir, "none"))
 	out, _ := cmd.CombinedOutput()
 	if want := "no C compiler found"; cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), want) || strings.Count(string(out), "error: ") != 1 {
@@ -104,7 +103,7 @@ func TestSignalsEndReading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(self, "verify", "-")
+		cmd := command(t, self, "verify", "-")
 		cmd.Env = append(os.Environ(), asTapc+"=1")
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
@@ -228,7 +227,7 @@ func endWriting(t *testing.T, program string, before int, s syscall.Signal) {
 		for i := range before {
 			args = append(args, "--output", fmt.Sprintf("o%d=%s", i, filepath.Join(dir, fmt.Sprintf("o%d.npz", i))))
 		}
-		cmd := exec.Command(program, args...)
+		cmd := command(t, program, args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

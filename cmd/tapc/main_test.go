@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,12 +39,30 @@ func TestMain(m *testing.M) {
 
 const example = "../../examples/linear-relu.loom.json"
 
-// tapc runs a command line.
+// patience is how long a command may take until it is taken for one that hangs: far more than any takes, and less than what a run of all tests has.
+const patience = 2 * time.Minute
+
+// tapc runs a command line. Of one that hangs it says which it is, and where all of its goroutines are.
 func tapc(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	late := time.AfterFunc(patience, func() {
+		debug.SetTraceback("all")
+		panic(fmt.Sprintf("%s: tapc %q has not ended in %v; its standard input:\n%s", t.Name(), args, patience, stdin))
+	})
+	defer late.Stop()
 	var out, errs bytes.Buffer
 	status = runLine(app.New(strings.NewReader(stdin), &out, &errs), args)
 	return status, out.String(), errs.String()
+}
+
+// command is exec.Command for what is killed if it hangs.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second // for what it started
+	return cmd
 }
 
 // write makes a file in a temporary directory.
@@ -274,7 +293,7 @@ func interrupt(t *testing.T, s os.Signal, dir string, args ...string) (status in
 		t.Fatal(err)
 	}
 	started := filepath.Join(dir, "started")
-	cmd := exec.Command(self, args...)
+	cmd := command(t, self, args...)
 	cmd.Env = append(os.Environ(), asTapc+"=1", "STARTED="+started, "TMPDIR="+dir)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -91,7 +91,7 @@ func TestPluginNew(t *testing.T) {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
 	program := filepath.Join(t.TempDir(), "tapc")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := command(t, "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	readme(t, dir, program)
@@ -108,7 +108,7 @@ func TestPluginNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"vet", "./..."}, {"build"}} {
-		cmd := exec.Command("go", args...)
+		cmd := command(t, "go", args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %v: %v\n%s", args, err, out)
@@ -148,7 +148,7 @@ func readme(t *testing.T, dir, program string) {
 			}
 			continue
 		}
-		cmd := exec.Command("sh", "-ec", b.Text)
+		cmd := command(t, "sh", "-ec", b.Text)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()

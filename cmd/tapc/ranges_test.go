@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func built(t *testing.T, dir, model, sizes string) string {
 func outputs(t *testing.T, program string, n int64) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "out.npz")
-	if out, err := exec.Command(program, "--random", "3", "--threads", "2", "--dim", fmt.Sprintf("n=%d", n), "--outputs", file).CombinedOutput(); err != nil {
+	if out, err := command(t, program, "--random", "3", "--threads", "2", "--dim", fmt.Sprintf("n=%d", n), "--outputs", file).CombinedOutput(); err != nil {
 		t.Fatalf("n=%d: %v: %s", n, err, out)
 	}
 	data, err := os.ReadFile(file)
@@ -180,7 +179,7 @@ type statedMemory struct {
 // memoryOf asks a program what memory it has.
 func memoryOf(t *testing.T, program string) (s statedMemory) {
 	t.Helper()
-	out, err := exec.Command(program, "--describe").Output()
+	out, err := command(t, program, "--describe").Output()
 	if err == nil {
 		err = json.Unmarshal(out, &s)
 	}

@@ -27,7 +27,7 @@ import (
 func browser(t *testing.T) *chromium.Page {
 	t.Helper()
 	path := testkit.Program(t, testkit.Chromium, "chromium")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	p, err := chromium.Start(ctx, path, t.TempDir(), 1400, 900)
 	if err != nil {
