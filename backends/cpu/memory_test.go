@@ -89,7 +89,7 @@ func tensorText(name string, shape ...int) string {
 }
 
 // unsure is how much less of the C library one run may have mapped than another: the system maps 16 pages around one that is used, wherever it put the library. Of a program
-// of certain bytes and more that is within a tenth.
+// of certain bytes and more that is within a tenth. Of many threads each may have a page of its stack less: which ones call what differs from run to run.
 const (
 	unsure  = 64 * 4096
 	certain = 4_000_000
@@ -176,8 +176,11 @@ func TestPeakMemory(t *testing.T) {
 					t.Errorf("%d threads: %d bytes, stated are %d", threads, peak, limit)
 				}
 				less := limit / 10
-				if limit < certain || threads > 8 {
+				if limit < certain {
 					less += unsure
+				}
+				if threads > 8 {
+					less += unsure + 4096*threads
 				}
 				if (limit >= certain || threads <= 8) && peak < limit-less {
 					t.Errorf("%d threads: %d bytes, and %d are stated", threads, peak, limit)
