@@ -29,7 +29,10 @@ func Decode(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		if key, at := unknown(text, json.NewDecoder(bytes.NewReader(text)), reflect.TypeOf(into)); at >= 0 && strings.Contains(err.Error(), "unknown field") {
+		if !strings.Contains(err.Error(), "unknown field") {
+			return said(err)
+		}
+		if key, at := unknown(text, json.NewDecoder(bytes.NewReader(text)), reflect.TypeOf(into)); at >= 0 {
 			return fmt.Errorf("byte %d: unknown field %q", at+1, key)
 		}
 		return said(err)
@@ -75,7 +78,7 @@ func repeated(text []byte) (key string, at int) {
 	return "", -1
 }
 
-// unknown reads a value of a type from a text, and finds the first key that the type does not have, and where; -1 if there is none.
+// unknown reads a value of a type from a text that is JSON, and finds the first key that the type does not have, and where; -1 if there is none.
 func unknown(text []byte, d *json.Decoder, t reflect.Type) (key string, at int) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -83,19 +86,18 @@ func unknown(text []byte, d *json.Decoder, t reflect.Type) (key string, at int) 
 	if t != nil && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		t = nil // it reads all for itself
 	}
-	open, err := d.Token()
+	open, _ := d.Token() // without an error, as the text is JSON
 	if open != json.Delim('{') && open != json.Delim('[') {
 		return "", -1
 	}
-	for d.More() && err == nil {
+	for d.More() {
 		inner := t
 		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map) {
 			inner = t.Elem()
 		}
 		if open == json.Delim('{') {
 			before := int(d.InputOffset())
-			var name json.Token
-			name, err = d.Token()
+			name, _ := d.Token()
 			if known := true; t != nil && t.Kind() == reflect.Struct {
 				if inner, known = field(t, fmt.Sprint(name)); !known {
 					return fmt.Sprint(name), before + bytes.IndexByte(text[before:], '"')
@@ -106,7 +108,7 @@ func unknown(text []byte, d *json.Decoder, t reflect.Type) (key string, at int) 
 			return key, at
 		}
 	}
-	_, _ = d.Token() // the end; what is wrong with it is said already
+	_, _ = d.Token() // the end
 	return "", -1
 }
 
