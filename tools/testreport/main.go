@@ -8,6 +8,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -89,6 +90,9 @@ func (r *report) add(e event) {
 		}
 	case "fail":
 		r.failed = true
+		if e.Test == "" {
+			r.unfinished(e.Package)
+		}
 		fmt.Fprint(r.out, strings.Join(r.output[n], ""))
 	case "pass":
 		if e.Test == "" {
@@ -98,6 +102,16 @@ func (r *report) add(e event) {
 		return
 	}
 	delete(r.output, n)
+}
+
+// unfinished shows what tests of a package have printed that have not ended: they ran when it was over its time or crashed, and one of them says why.
+func (r *report) unfinished(pkg string) {
+	for _, n := range slices.SortedFunc(maps.Keys(r.output), func(a, b name) int { return cmp.Compare(a.test, b.test) }) {
+		if n.pkg == pkg && n.test != "" {
+			fmt.Fprint(r.out, strings.Join(r.output[n], ""))
+			delete(r.output, n)
+		}
+	}
 }
 
 // lastLine is what go test says of a package that passed.

@@ -29,6 +29,10 @@ func TestShow(t *testing.T) {
 {"Action":"fail","Package":"m/b","Test":"TestZ"}
 {"Action":"output","Package":"m/b","Output":"FAIL\n"}
 {"Action":"fail","Package":"m/b"}
+{"Action":"output","Package":"m/d","Test":"TestHangs","Output":"panic: test timed out after 10m0s\n"}
+{"Action":"output","Package":"m/other","Test":"TestRuns","Output":"noise\n"}
+{"Action":"output","Package":"m/d","Output":"FAIL\tm/d\t600.1s\n"}
+{"Action":"fail","Package":"m/d"}
 not an event
 {"ImportPath":"m/c","Action":"build-output","Output":"c.go:1: no\n"}
 {"ImportPath":"m/c","Action":"build-fail"}`
@@ -37,7 +41,7 @@ not an event
 	if !failed || err != nil {
 		t.Errorf("%v, %v", failed, err)
 	}
-	for _, s := range []string{"z_test.go:1: wrong\nFAIL\n", "not an event\n", "c.go:1: no\n", "not executed:"} {
+	for _, s := range []string{"z_test.go:1: wrong\nFAIL\n", "panic: test timed out after 10m0s\nFAIL\tm/d\t600.1s\n", "not an event\n", "c.go:1: no\n", "not executed:"} {
 		if !strings.Contains(b.String(), s) {
 			t.Errorf("%q is missing in\n%s", s, b.String())
 		}
