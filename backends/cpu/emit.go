@@ -79,11 +79,13 @@ const header = `// %s
 #include "tapc_rt.h"
 
 #define TAPC_FN static inline __attribute__((always_inline, unused))
-// Before a loop whose steps are all written out, so that arrays that it goes through stay in registers.
-#if defined(__clang__)
-#define TAPC_UNROLL _Pragma("clang loop unroll(full)")
-#else
+// Before a loop whose steps are all written out, so that arrays that it goes through stay in registers. With checks for undefined behavior in each step Clang would take minutes.
+#if !defined(__clang__)
 #define TAPC_UNROLL _Pragma("GCC unroll 1024")
+#elif __has_feature(undefined_behavior_sanitizer)
+#define TAPC_UNROLL
+#else
+#define TAPC_UNROLL _Pragma("clang loop unroll(full)")
 #endif
 // Asks for the memory that is some elements from a pointer, within what it points into or not.
 #define TAPC_FETCH(p, n, write, near) __builtin_prefetch((const void *)((uintptr_t)(p) + (uintptr_t)(n) * sizeof *(p)), write, near)
