@@ -29,7 +29,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a text is, it is decoded or refused, and one that is decoded is JSON.
+// FuzzDecode: every text is decoded or refused, and one that is decoded is JSON.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{`{"a": 1, "l": [{"c": 1}]}`, `{"l": [{"c": tru}]}`, `{"b": {"x": [1, {"c"`, `[[[`, `{"l": [1 2]}`, `{"a" 1}`, `{"a": 1, "a": 2}`, `{"l": [{"\u0063": 1}]} x`} {
 		f.Add([]byte(text))

@@ -313,7 +313,7 @@ func (p *productPlan) streams(c *nest.Contraction, size, program int64) int64 {
 }
 
 // cutFold cuts a long reduction. Of a right operand that is read in order some rows are read at once, and of one that is read in place for several tiles of rows no more than a cache holds.
-func (p *productPlan) cutFold(c *nest.Contraction, size, held int64) {
+func (p *productPlan) cutFold(c *nest.Contraction, size, most int64) {
 	switch {
 	case p.streamed > 0:
 		p.fold = p.streamed
@@ -321,14 +321,14 @@ func (p *productPlan) cutFold(c *nest.Contraction, size, held int64) {
 		if p.length > pieceFold {
 			p.fold = run(p.length, pieceFold)
 		}
-	case p.Right == Unpacked && c.Row.Extent > p.tile.Rows && p.length > held:
-		p.fold = run(p.length, held)
+	case p.Right == Unpacked && c.Row.Extent > p.tile.Rows && p.length > most:
+		p.fold = run(p.length, most)
 	case p.length > nest.LongReduction:
 		p.fold = run(p.length, foldBlock)
 	}
 }
 
-// heldRows is how many rows of a right operand that is read in place the second cache holds, if they are whole pages apart: they share its sets the more the greater the power of two is that
+// heldRows is how many rows of a right operand that is read in place the second cache holds, if they are whole pages apart: they are in the same sets the more the greater the power of two is that
 // divides the distance. With few of them, taking up sums again costs more than it spares.
 func heldRows(t Target, c *nest.Contraction, size int64) int64 {
 	apart := c.Reduction[0].Step(c.Views[c.Right]) * size

@@ -33,7 +33,7 @@ func floats(v *Printer, n int) []string {
 	return []string{"TAPC_FLOATS " + v.Type(scalar.Float32, n), "TAPC_WHOLE " + v.Type(scalar.Int32, n), "TAPC_BITS " + v.Type(scalar.UInt32, n)}
 }
 
-// BF16 converts vectors between float32 and bfloat16, whose values are held as their bits.
+// BF16 converts vectors between float32 and bfloat16, whose values are their bits.
 func (v *Printer) BF16(to scalar.DType, n int, a Value) Value {
 	if to == scalar.Float32 {
 		return Value{Text: bf16(v, n)("tapc_from") + "(" + a.Text + ")", Type: to}
