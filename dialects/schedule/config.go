@@ -66,7 +66,7 @@ type Stage struct {
 	Threads    bool        // the tasks of a CPU kernel are shared between threads
 	Order      []Role      // of loops, the outermost first: the two over tasks, then the two over what registers hold; empty is m, n, n, m
 	Prefetch   Prefetch    // what is asked for before its turn
-	Ahead      int64       // how many values of the reduction before their use register tiles ask for packed columns; 0 is UsualAhead
+	Ahead      int64       // how many values of the reduction before their use register tiles ask for columns; 0 is UsualAhead for packed ones, and not at all for those read in place
 	Lanes      int64       // of the vectors of rows; 0 is as many as a processor's vectors have
 	Stream     []string    // results of rows that go past the caches, by the names of operands
 }

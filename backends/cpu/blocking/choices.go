@@ -21,6 +21,7 @@ const (
 	fewTiles         = 16        // from so many macro-tiles on, there are enough
 	groupsBytes      = 4 << 20   // of the sums of groups at most
 	leastTiles       = 16        // that share the next columns
+	shortFold        = 64        // values of a reduction that run at once, of which those that columns are asked for ahead are few
 	fewStrips        = 4         // times that the rows of a macro-tile are used at most for their being prefetched to matter
 )
 
@@ -43,7 +44,7 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 	x.splitReduction(s)
 	x.b.Cut.ColumnsLast, x.b.Cut.RowsFirst = columnsLast(x.b), rowsFirst(x.b)
 	x.b.Cut.Prefetch = x.prefetch()
-	s.Order, s.Prefetch, s.Ahead = orderOf(x.b.Cut), x.b.Cut.Prefetch, aheadOf(x.b)
+	s.Order, s.Prefetch, s.Ahead = orderOf(x.b.Cut), x.b.Cut.Prefetch, x.ahead()
 	if n := rounds(x.b); n > 0 {
 		Place(s, k.Operands[c.Right].Name, n)
 	}
@@ -168,12 +169,25 @@ func checkPrefetch(b *Blocking, p schedule.Prefetch) error {
 		fault{!possible, "%s cannot be prefetched: rows are, that are not packed; columns and strips of packed panels; and macro-tiles whose tasks pack all of their columns", []any{p}})
 }
 
+// far says whether no cache near by has all of an operand.
+func (x *choosing) far(operand int) bool {
+	return x.buffers[x.b.K.Operands[operand].Buffer].Bytes >= x.b.Target.L2/2
+}
+
+// ahead chooses by how many values of the reduction columns are asked for before their use: those that are read in place too, if they are far, but not by parts of a reduction so short that
+// much of it would be read by others.
+func (x *choosing) ahead() int64 {
+	if x.b.Pack.Right == tile.Unpacked && x.b.C.Row.Extent > 1 && x.far(x.b.C.Right) && x.b.Cut.Fold >= shortFold {
+		return schedule.UsualAhead
+	}
+	return aheadOf(x.b)
+}
+
 // prefetch chooses what is prefetched: what tiles after a tile need and no cache near by has. It is asked for little by little, as what the tile loads
 // itself would have to wait behind many lines at once.
 func (x *choosing) prefetch() schedule.Prefetch {
-	far := func(operand int) bool { return x.buffers[x.b.K.Operands[operand].Buffer].Bytes >= x.b.Target.L2/2 }
 	can := func(p schedule.Prefetch) bool { return checkPrefetch(x.b, p) == nil }
-	columns := can(schedule.PrefetchColumns) && far(x.b.C.Right) && strips(x.b) > 1
+	columns := can(schedule.PrefetchColumns) && x.far(x.b.C.Right) && strips(x.b) > 1
 	switch {
 	case columns && x.b.TilesAcross() < leastTiles:
 		if x.b.Pack.Right == tile.Prepacked && x.b.TilesAcross() >= max(2, x.b.Cut.TileCols/x.b.Panel) && (!x.b.Cut.ColumnsLast || x.b.Cut.Cols == x.b.Cut.TileCols) {
@@ -182,9 +196,9 @@ func (x *choosing) prefetch() schedule.Prefetch {
 	case x.b.TilesDown() < 2:
 	case columns && !x.b.Cut.ColumnsLast && x.b.Cut.Block < x.b.Cut.Fold:
 		return schedule.PrefetchColumns
-	case can(schedule.PrefetchMacroTile) && x.b.C.Col.Step(x.b.C.Views[x.b.C.Right]) == 1 && far(x.b.C.Right) && x.b.C.Col.Extent > x.b.Cut.Cols && roomForNext(x.b):
+	case can(schedule.PrefetchMacroTile) && x.b.C.Col.Step(x.b.C.Views[x.b.C.Right]) == 1 && x.far(x.b.C.Right) && x.b.C.Col.Extent > x.b.Cut.Cols && roomForNext(x.b):
 		return schedule.PrefetchMacroTile
-	case can(schedule.PrefetchRows) && x.b.Pack.Right != tile.Unpacked && far(x.b.C.Left) && x.b.C.Row.Extent > x.b.Cut.TileRows && strips(x.b) <= fewStrips && !x.b.Split() && neighbours(x.b):
+	case can(schedule.PrefetchRows) && x.b.Pack.Right != tile.Unpacked && x.far(x.b.C.Left) && x.b.C.Row.Extent > x.b.Cut.TileRows && strips(x.b) <= fewStrips && !x.b.Split() && neighbours(x.b):
 		return schedule.PrefetchRows
 	}
 	return schedule.PrefetchNothing
@@ -290,12 +304,14 @@ func (x *choosing) otherRounds(s *schedule.Stage) []Other {
 	return []Other{{y, fmt.Errorf("all panels of %s take %d bytes at most, which stay in memory while they are used", right, MaxPacked)}}
 }
 
-// otherAhead gives the stage that asks for packed columns more or fewer values ahead.
+// otherAhead gives the stage that asks for columns more or fewer values ahead.
 func (x *choosing) otherAhead(s *schedule.Stage) []Other {
 	y, why := *s, "columns are in a cache"
-	switch {
-	case x.b.Pack.Right == tile.Unpacked:
-		return nil
+	switch inPlace := x.b.Pack.Right == tile.Unpacked; {
+	case inPlace && s.Ahead > 0:
+		y.Ahead, why = 0, "columns are in no cache near by"
+	case inPlace:
+		y.Ahead = schedule.UsualAhead
 	case s.Ahead > 0:
 		y.Ahead, why = 0, "columns come from memory, as few rows use them"
 	default:

@@ -15,7 +15,7 @@ type Cut struct {
 	ColumnsLast        bool  // a thread goes over the rows and the batch for some columns before it goes on to the next
 	RowsFirst          bool  // the rows of a macro-tile go by outermost
 	Prefetch           schedule.Prefetch
-	Ahead              int64 // values of the reduction before their use that packed columns are asked for; 0 is schedule.UsualAhead
+	Ahead              int64 // values of the reduction before their use that columns are asked for; 0 is schedule.UsualAhead for packed ones
 }
 
 // Span is how many values of the reduction have one partial sum of partial sums.

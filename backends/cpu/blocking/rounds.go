@@ -53,12 +53,9 @@ func aheadOf(b *Blocking) int64 {
 	return 0
 }
 
-// Ahead is by how many values of the reduction a register tile asks for packed columns before their use, 0 where they are not packed.
+// Ahead is by how many values of the reduction a register tile asks for columns before their use, 0 for not at all.
 func (b *Blocking) Ahead() int64 {
-	switch {
-	case b.Pack.Right == tile.Unpacked:
-		return 0
-	case b.Cut.Ahead == 0:
+	if b.Cut.Ahead == 0 && b.Pack.Right != tile.Unpacked {
 		return schedule.UsualAhead
 	}
 	return b.Cut.Ahead

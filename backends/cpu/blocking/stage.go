@@ -55,8 +55,6 @@ func (d *Decided) readChoices(t isa.Target, k *schedule.Kernel, c *nest.Contract
 		return err
 	}
 	switch {
-	case d.Ahead > 0 && d.Packing.Right == tile.Unpacked:
-		return fmt.Errorf("columns are asked for %d values ahead: expected nothing about it where they are not packed", d.Ahead)
 	case d.ColumnsLast && d.Packing.Right == tile.UpFront && b.Outer > 1:
 		return fmt.Errorf("rows are within columns over tasks: the panels of a batch are packed some at a time, so columns are within rows")
 	case d.Groups > 0:
