@@ -294,6 +294,7 @@ func interrupt(t *testing.T, s os.Signal, dir string, args ...string) (status in
 	}
 	started := filepath.Join(dir, "started")
 	cmd := command(t, self, args...)
+	cmd.WaitDelay = 10 * time.Second // for what it started
 	cmd.Env = append(os.Environ(), asTapc+"=1", "STARTED="+started, "TMPDIR="+dir)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -308,9 +309,6 @@ func interrupt(t *testing.T, s os.Signal, dir string, args ...string) (status in
 		time.Sleep(10 * time.Millisecond)
 	}
 	cmd.Process.Signal(s)
-	cmd.WaitDelay = 10 * time.Second // for what it started
-	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-	defer late.Stop()
 	cmd.Wait()
 	return cmd.ProcessState.ExitCode(), errs.String()
 }

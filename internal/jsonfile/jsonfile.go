@@ -29,11 +29,10 @@ func Decode(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		if !strings.Contains(err.Error(), "unknown field") {
-			return said(err)
-		}
-		if key, at := unknown(text, json.NewDecoder(bytes.NewReader(text)), reflect.TypeOf(into)); at >= 0 {
-			return fmt.Errorf("byte %d: unknown field %q", at+1, key)
+		if strings.Contains(err.Error(), "unknown field") { // what is no JSON is said before
+			if key, at := unknown(text, json.NewDecoder(bytes.NewReader(text)), reflect.TypeOf(into)); at >= 0 {
+				return fmt.Errorf("byte %d: unknown field %q", at+1, key)
+			}
 		}
 		return said(err)
 	}
