@@ -104,7 +104,7 @@ func ofRight(c *nest.Contraction, r use) bool {
 // of which the same is true and whose readers agree. Sums keep the order that they have.
 func (c *computed) ofConstants(id ir.NodeID, dim int) bool {
 	b := c.buffers[id]
-	if len(c.writes[id]) != 1 || c.writes[id][0].Kernel == nil || b.Space != schedule.Arena || c.fixed.Has(id) || c.ordered.Has(id) || c.onGrid(b) || !b.RowMajor() || smaller(b) {
+	if len(c.writes[id]) != 1 || c.writes[id][0].Kernel == nil || b.Space != schedule.Arena || c.fixed.Has(id) || c.ordered.Has(c.all(id)) || c.onGrid(b) || !b.RowMajor() || smaller(b) {
 		return false
 	}
 	w := c.writes[id][0]

@@ -22,7 +22,7 @@ func (c *chooser) constants() int {
 		for i := range k.Operands {
 			o := &k.Operands[i]
 			b := buffers[o.Buffer]
-			if b.Space != schedule.Constant || c.fixed.Has(o.Buffer) || c.ordered.Has(o.Buffer) || c.onGrid(b) || !b.RowMajor() || smaller(b) {
+			if b.Space != schedule.Constant || c.fixed.Has(o.Buffer) || c.ordered.Has(c.all(o.Buffer)) || c.onGrid(b) || !b.RowMajor() || smaller(b) {
 				continue
 			}
 			dim := -1

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -30,7 +31,7 @@ func Run(g *ir.Graph) int {
 			c.together(b)
 			if _, ok := nest.FindBackToBack(b, buffers); ok || fewSummed(b) { // it is none with results in another order, or its vectors follow them
 				for _, o := range b.Operands {
-					c.ordered.Add(o.Buffer)
+					c.ordered.Add(c.all(o.Buffer))
 				}
 			}
 		case *schedule.Transfer:
@@ -45,10 +46,10 @@ func Run(g *ir.Graph) int {
 	changed := 0
 	for n := range g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.ordered.Has(n.ID) {
+		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.ordered.Has(c.all(n.ID)) {
 			continue
 		}
-		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() && !slices.Contains(c.joined[n.ID], dim) {
+		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() && !slices.Contains(c.joined[c.all(n.ID)], dim) {
 			innermost(b, dim)
 			changed++
 		}
@@ -69,7 +70,7 @@ func (c *chooser) spread() int {
 			continue
 		}
 		bytes := b.Bytes
-		if spread(b) {
+		if spread(b, c.joined[c.all(n.ID)]) {
 			changed++
 			more[b.Device] = append(more[b.Device], grown{b.Offset + bytes, (b.Bytes - bytes + aliasBytes - 1) / aliasBytes * aliasBytes})
 		}
@@ -98,8 +99,9 @@ const (
 )
 
 // spread leaves a line free behind every row of a buffer whose rows would stand a multiple of aliasBytes apart, so that a column
-// of the rows fits in the first cache.
-func spread(b *schedule.Buffer) bool {
+// of the rows fits in the first cache. Where one sum goes along rows and columns, joined, it does not: rows that follow each other evenly are summed as one, and what devices send
+// each other lies so.
+func spread(b *schedule.Buffer, joined []int) bool {
 	shape := b.Range.Shape()
 	var dims []int
 	for d, n := range shape {
@@ -108,7 +110,7 @@ func spread(b *schedule.Buffer) bool {
 		}
 	}
 	slices.SortFunc(dims, func(x, y int) int { return cmp.Compare(b.Strides[x], b.Strides[y]) })
-	if len(dims) < 2 || b.Strides[dims[0]] != 1 || shape[dims[1]] < leastRows {
+	if len(dims) < 2 || b.Strides[dims[0]] != 1 || shape[dims[1]] < leastRows || slices.Contains(joined, dims[0]) && slices.Contains(joined, dims[1]) {
 		return false
 	}
 	dtype, err := scalar.ParseDType(b.DType)
@@ -136,8 +138,16 @@ type chooser struct {
 	channel map[ir.NodeID]int       // by root of a group: the dimension to put innermost, -1 where kernels disagree
 	fixed   ir.NodeSet              // buffers that are copied as they are
 	sent    ir.NodeSet              // others that are copied, whose elements stay as near to each other as they are
-	ordered ir.NodeSet              // buffers whose elements stay in the order that they have
-	joined  map[ir.NodeID][]int     // dimensions of a buffer that a kernel sums together: their order is that of the sum
+	ordered ir.NodeSet              // tensors (see all) whose elements stay in the order that they have
+	joined  map[ir.NodeID][]int     // by tensor: dimensions that a kernel sums together, whose order is that of the sum
+}
+
+// all gives what a buffer holds a part of: its tensor, all of whose parts have one order on every device, as the sums of the whole operation follow it; itself if it has none.
+func (c *chooser) all(id ir.NodeID) ir.NodeID {
+	if b, ok := c.g.Node(id).Body.(*schedule.Buffer); ok && tensorops.TensorOf(c.g, b.Tensor) != nil {
+		return b.Tensor
+	}
+	return id
 }
 
 func (c *chooser) root(id ir.NodeID) ir.NodeID {
@@ -201,11 +211,11 @@ func (c *chooser) transfer(t *schedule.Transfer) {
 	}
 }
 
-// loopsOf gives the loops of more than one value that a dimension of an operand follows.
+// loopsOf gives the loops that a dimension of an operand follows, of more than one value in the whole operation: a shard of one row votes as the whole does.
 func loopsOf(k *schedule.Kernel, o *schedule.Operand, dim int) []int {
 	var out []int
 	for l, f := range o.Access.Projection[dim] {
-		if f != 0 && k.Loops[l].Extent() != 1 {
+		if f != 0 && !whole.Single(k.Loops[l]) {
 			out = append(out, l)
 		}
 	}
@@ -243,7 +253,7 @@ func (c *chooser) together(k *schedule.Kernel) {
 					}
 				}
 				if len(dims) > 1 {
-					c.joined[o.Buffer] = append(c.joined[o.Buffer], dims...)
+					c.joined[c.all(o.Buffer)] = append(c.joined[c.all(o.Buffer)], dims...)
 				}
 			}
 			return true
@@ -300,7 +310,7 @@ func (c *chooser) throughout(k *schedule.Kernel, image, filter *schedule.Operand
 		if o != image && o.Mode != schedule.Write {
 			continue
 		}
-		if _, ok := c.arena(o); (!ok || c.ordered.Has(o.Buffer)) && !c.innermost(o, channel(k, o, filter)) {
+		if _, ok := c.arena(o); (!ok || c.ordered.Has(c.all(o.Buffer))) && !c.innermost(o, channel(k, o, filter)) {
 			return false
 		}
 	}

@@ -58,6 +58,9 @@ func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) 
 			c := &BackToBack{Line: f.line, parts: map[ir.NodeID]*schedule.Buffer{}}
 			for _, o := range k.Operands {
 				c.parts[o.Buffer] = buffers[o.Buffer]
+				if b := buffers[o.Buffer]; b != nil && buffers[b.Tensor] != nil {
+					c.parts[b.Tensor] = buffers[b.Tensor] // all of it, as [whole.Of] wants it
+				}
 			}
 			return c, c.build(f, at)
 		}
@@ -335,6 +338,10 @@ func (c *BackToBack) hold(f *stageFinder, statement int, line bool) bool {
 // product recognises a stage as a contraction whose rows are those of the block, and which leaves its factors unpacked.
 func (c *BackToBack) product(k *schedule.Kernel) (*Contraction, bool) {
 	x := &Contraction{Views: Views(k, c.parts)}
+	if all, cut := whole.Of(k, c.parts); cut { // rows and columns are those of the whole operation: of a part of one column both are next to each other
+		x.like = &Contraction{Views: Views(all, c.parts)}
+		x.stepLike(k)
+	}
 	left, right, ok := x.operands(k)
 	if !ok || left.Op != scalar.Load || right.Op != scalar.Load || !x.roles(k, k.Statements[x.Statement].Over, left.Ref, right.Ref) {
 		return nil, false

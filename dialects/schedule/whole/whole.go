@@ -40,20 +40,39 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (all *schedu
 func Single(l schedule.Loop) bool { return l.Extent() == 1 && len(l.Of) == 0 }
 
 // Buffers gives the buffers of a graph by their nodes. Under the node of a tensor of which a buffer holds a part, as a device's does, is one of all
-// of it, in the same order: that which a whole operation would read.
+// of it, in the same order: that which a whole operation would read. It is that of the buffer with most of the tensor, for the order of a dimension of which a buffer has one value is
+// not to be seen.
 func Buffers(g *ir.Graph) map[ir.NodeID]*schedule.Buffer {
 	out := map[ir.NodeID]*schedule.Buffer{}
+	most := map[ir.NodeID]*schedule.Buffer{} // by tensor
+	parts := ir.NodeSet{}                    // tensors of which a buffer holds a part
 	for n := range g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
 		if !ok {
 			continue
 		}
 		out[n.ID] = b
-		if t := tensorops.TensorOf(g, b.Tensor); t != nil && out[b.Tensor] == nil && !t.Range.Equal(b.Range) && t.Range.Rank() == b.Range.Rank() {
-			out[b.Tensor] = allOf(b, t.Range)
+		t := tensorops.TensorOf(g, b.Tensor)
+		if t == nil || t.Range.Rank() != b.Range.Rank() {
+			continue
+		}
+		if !t.Range.Equal(b.Range) {
+			parts.Add(b.Tensor)
+		}
+		if m := most[b.Tensor]; m == nil || values(m) < values(b) {
+			most[b.Tensor] = b
 		}
 	}
+	for id := range parts.All {
+		out[id] = allOf(most[id], tensorops.TensorOf(g, id).Range)
+	}
 	return out
+}
+
+// values is how many elements a buffer has.
+func values(b *schedule.Buffer) int64 {
+	n, _ := b.Range.Size() // more than fit in 64 bits are refused before
+	return n
 }
 
 // allOf gives a buffer of a larger box, whose dimensions are in the order of a buffer's.

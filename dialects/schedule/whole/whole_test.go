@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -35,5 +36,18 @@ func TestOf(t *testing.T) {
 	}
 	if same, cut := Of(all, buffers); cut || same != all {
 		t.Error("a whole operation is cut from another")
+	}
+}
+
+// TestBuffersOrder: the order of a tensor's dimensions is that of the buffer with most of it; where a buffer has one value of a dimension, its order is not to be seen.
+func TestBuffersOrder(t *testing.T) {
+	g := ir.New()
+	tensor := g.Add(&tensorops.Tensor{DType: "float32", Range: box(0, 2, 0, 8, 0, 4, 0, 3)}, "").ID
+	one := &schedule.Buffer{Tensor: tensor, Range: box(0, 2, 7, 8, 0, 4, 0, 3), Strides: []int64{12, 1, 3, 1}}
+	most := &schedule.Buffer{Tensor: tensor, Range: box(0, 2, 0, 7, 0, 4, 0, 3), Strides: []int64{84, 1, 21, 7}}
+	g.Add(one, "")
+	g.Add(most, "")
+	if d := cmp.Diff([]int64{96, 1, 24, 8}, Buffers(g)[tensor].Strides); d != "" {
+		t.Errorf("strides of all: %s", d)
 	}
 }
