@@ -3,6 +3,7 @@ package split
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/application/cut"
@@ -87,8 +88,39 @@ func along(g *ir.Graph, lib *kernels.Library, allow permission.Set, named []*ir.
 	}
 	rest.Levels = append(rest.Levels, c.Levels[1:]...)
 	x := newCutter(g, lib, allow)
-	err = x.cut(named, own)
+	if err = x.cut(named, own); err == nil && len(x.partials) > 0 {
+		var part *instance.Instance
+		if part, err = lib.BindOperation(g, x.partials[0].ID); err == nil {
+			rest = namedAs(rest, in, part)
+		}
+	}
 	return x.partials, rest, err
+}
+
+// namedAs gives a cut of an operation with the names that the index of its parts has: where it is cut in steps, these have names of their own for what moves along the
+// same dimension of the input.
+func namedAs(c cut.Cut, whole, part *instance.Instance) cut.Cut {
+	for i, level := range c.Levels {
+		level.Names = slices.Clone(level.Names)
+		for j, name := range level.Names {
+			free := func(in *instance.Instance) int {
+				return slices.IndexFunc(in.Dims, func(d instance.Dim) bool { return d.Index && d.Name == name })
+			}
+			at := free(whole)
+			if at < 0 || free(part) >= 0 {
+				continue
+			}
+			if k, ok := coordinate(whole, at); ok {
+				for d := range part.Dims {
+					if p, ok := coordinate(part, d); ok && p == k && part.Dims[d].Index && part.Dims[d].Extent == whole.Dims[at].Extent {
+						level.Names[j] = part.Dims[d].Name
+					}
+				}
+			}
+		}
+		c.Levels[i] = level
+	}
+	return c
 }
 
 func isReduced(in *instance.Instance, name string) bool {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"strings"
 	"text/tabwriter"
 
@@ -31,7 +32,16 @@ func (m Mesh) Sent() (sum float64) {
 	return sum
 }
 
-// Print writes the totals, the transfers and the critical path.
+// arrived is how many bytes transfers bring to all devices together: an algorithm may send more.
+func (m Mesh) arrived() *big.Int {
+	sum := new(big.Int)
+	for i := range m.Transfers {
+		sum.Add(sum, m.Transfers[i].Bytes)
+	}
+	return sum
+}
+
+// Print writes the totals and the critical path.
 func (m Mesh) Print(w io.Writer) error {
 	r := m.Result
 	fmt.Fprintf(w, "machine %s, %d devices, %d kernels on the first\n", m.Machine, m.Devices, m.Kernels)
@@ -39,6 +49,9 @@ func (m Mesh) Print(w io.Writer) error {
 	fmt.Fprintf(w, "idle        %.1f %% of the devices' time\n", 100*r.Idle())
 	fmt.Fprintf(w, "operations  %s on all devices\n", amount(m.Operations))
 	fmt.Fprintf(w, "memory      %.0f bytes at most on a device: tensors alone\n", m.Peak())
+	if len(m.Transfers) > 0 {
+		fmt.Fprintf(w, "transfers   %d, by which %v bytes arrive\n", len(m.Transfers), m.arrived())
+	}
 	for _, link := range m.Links() {
 		fmt.Fprintf(w, "link        %s: %.0f bytes\n", link, r.Links[link])
 	}
