@@ -45,6 +45,12 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, split Partial) pipe
 					return err
 				}
 			}
+			var complete *planfile.Plan
+			if p.Text("write") != "" {
+				if complete, err = Complete(p.Graph, plan, s); err != nil {
+					return err
+				}
+			}
 			n, r, err := Run(p.Graph, plan, s)
 			if err != nil {
 				return err
@@ -53,7 +59,7 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, split Partial) pipe
 				return err
 			}
 			if path := p.Text("write"); path != "" {
-				if err := outputfile.Replace(path, 0o644, func(f *os.File) error { return planfile.Write(f, r.Plan) }); err != nil {
+				if err := outputfile.Replace(path, 0o644, func(f *os.File) error { return planfile.Write(f, complete) }); err != nil {
 					return err
 				}
 			}

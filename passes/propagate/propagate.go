@@ -116,6 +116,44 @@ func Find(g *ir.Graph, plan *planfile.Plan, s Settings) ([]Operation, error) {
 	return p.result().Operations, nil
 }
 
+// Complete gives a plan with annotations of all tensors that have a label, and with all else that it had, which cuts operations as it did. Where annotations that are all there from the beginning
+// would cut one otherwise, as it may follow several of its tensors, those that the plan had go first, or stay alone.
+func Complete(g *ir.Graph, plan *planfile.Plan, s Settings) (*planfile.Plan, error) {
+	if len(plan.Tensors) == 0 {
+		return plan, nil
+	}
+	g = g.Clone() // which gets signatures
+	p, err := found(g, plan, s)
+	if err != nil {
+		return nil, err
+	}
+	r := p.result()
+	all, last := *plan, *plan
+	all.Tensors, last.Tensors = r.Plan.Tensors, slices.Clone(plan.Tensors)
+	behind := int64(0)
+	for _, a := range plan.Tensors {
+		behind = max(behind, a.Priority+1)
+	}
+	for _, a := range r.Plan.Tensors {
+		if !slices.ContainsFunc(plan.Tensors, func(x planfile.Annotation) bool { return x.Tensor == a.Tensor }) {
+			a.Priority = behind
+			last.Tensors = append(last.Tensors, a)
+		}
+	}
+	for _, x := range []*planfile.Plan{&all, &last} {
+		operations, err := Find(g, x, s)
+		if err == nil && slices.EqualFunc(operations, r.Operations, Operation.cutAs) {
+			return x, nil
+		}
+	}
+	return plan, nil
+}
+
+// cutAs says whether an operation is cut as another.
+func (o Operation) cutAs(x Operation) bool {
+	return o.Node == x.Node && slices.Equal(o.Passes, x.Passes) && slices.EqualFunc(o.Axes, x.Axes, slices.Equal)
+}
+
 // found propagates the annotations of a plan.
 func found(g *ir.Graph, plan *planfile.Plan, s Settings) (*propagation, error) {
 	if points := plan.Mesh.Devices(); s.Devices > 1 && s.Devices != points {
