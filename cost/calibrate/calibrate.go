@@ -38,6 +38,7 @@ type Options struct {
 	Tapc    string        // the compiler that builds them
 	Devices int64         // into which the cores are divided; 1 if it is 0
 	Reuse   bool          // programs that are in Dir, of the same graphs, are not built again
+	Wait    time.Duration // that is spent at most on waiting for cores to be as fast as they usually are
 	Watch   Watcher       // is told how far the work is; nil for nobody
 }
 
@@ -100,6 +101,8 @@ type Run struct {
 	options Options
 	machine *machine.Machine
 	probes  []probe
+	paces   []float64     // that cores had, the shortest first
+	wait    time.Duration // that is left
 }
 
 // Begin builds what a machine is measured by.
@@ -138,15 +141,25 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return &Run{o, m, list}, nil
+	return &Run{options: o, machine: m, probes: list, wait: o.Wait}, nil
 }
 
 // Round measures each probe once more.
 func (r *Run) Round(ctx context.Context) error {
 	for i := range r.probes {
-		if err := r.probes[i].run(ctx); err != nil {
+		p := &r.probes[i]
+		before, err := r.Settle(ctx)
+		if err == nil {
+			err = p.run(ctx)
+		}
+		if err != nil {
 			return err
 		}
+		after, err := r.Pace(ctx)
+		if err != nil {
+			return err
+		}
+		p.paces = append(p.paces, [2]float64{before, after})
 	}
 	return nil
 }
@@ -168,7 +181,8 @@ const hopRuns = 200
 // common are another machine than cores that have none.
 func Moved(a, b float64) bool { return max(a, b) > 1.5*min(a, b) }
 
-// Conclude gives the machine of the rounds so far, as one device and divided: of those in which cores were as far apart as in the median of all.
+// Conclude gives the machine of the rounds so far, as one device and divided: of those in which cores were as far apart as in the median of all, and of each probe the times at which
+// they were as fast as usual.
 func (r *Run) Conclude() (m, divided *machine.Machine, err error) {
 	one, list := *r.machine, slices.Clone(r.probes)
 	one.Devices = slices.Clone(one.Devices)
@@ -176,7 +190,9 @@ func (r *Run) Conclude() (m, divided *machine.Machine, err error) {
 	cpu.Caches = slices.Clone(cpu.Caches)
 	kept := alike(list)
 	for i := range list {
-		list[i].times = keep(list[i].times, kept)
+		p := &list[i]
+		p.times, p.paces = keep(p.times, kept), keep(p.paces, kept)
+		p.times = r.usual(p)
 	}
 	conclude(cpu, list)
 	one.Doc = fmt.Sprintf("Measured by tapc calibrate. Two halves of the same runs differ by %.1f %% on average.", 100*(same(list)-1))
@@ -219,7 +235,7 @@ func alike(list []probe) (kept []bool) {
 }
 
 // keep gives the times of rounds that are kept.
-func keep(times []float64, kept []bool) (out []float64) {
+func keep[T any](times []T, kept []bool) (out []T) {
 	for i, t := range times {
 		if kept[i] {
 			out = append(out, t)

@@ -224,3 +224,16 @@ func TestAlike(t *testing.T) {
 		t.Errorf("%v count", got)
 	}
 }
+
+// Times at which the cores were slower or faster than they usually are do not count, unless there are no others.
+func TestUsual(t *testing.T) {
+	r := &Run{paces: []float64{0.5, 1, 1, 1.3, 1.4, 1.4, 2, 2}}
+	p := &probe{times: []float64{3, 1, 2, 4}, paces: [][2]float64{{1.1, 1}, {1, 2}, {1.14, 0.9}, {0.5, 1}}}
+	if got := r.usual(p); !slices.Equal(got, []float64{3, 2}) {
+		t.Errorf("%v", got)
+	}
+	p.paces = [][2]float64{{1.2, 1}, {0.5, 1}, {2, 2}, {1, 1.2}}
+	if got := r.usual(p); !slices.Equal(got, p.times) {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,7 +1,7 @@
 // Command predict holds the prices of tapc to reality: it measures this machine, prices programs on it, runs them, and says how far off the prices
 // were. None of the programs has a shape that the machine is measured by.
 //
-//	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 5] [-threads 1] [-devices] [-plans] [NAME...]
+//	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 5] [-wait 5m] [-threads 1] [-devices] [-plans] [NAME...]
 //
 // Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
 // instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
@@ -10,7 +10,8 @@
 //
 // The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it
 // prints how far the even and the odd rounds are apart: no price can be held to less. Times before or behind which cores were not as far from each other as they mostly were are left out,
-// and made up for by more rounds: a virtual machine whose cores are moved is another one.
+// and made up for by more rounds: a virtual machine whose cores are moved is another one. So are times before or behind which the cores took longer or shorter for a product of matrices than
+// they usually do, which is waited for: a virtual machine whose processor others use, too, is now a slower and now a faster one.
 package main
 
 import (
@@ -39,6 +40,7 @@ type settings struct {
 	build          bool // and no more
 	devices, plans bool // what is taken
 	rounds         int
+	wait           time.Duration
 	threads        int64
 	names          []string
 }
@@ -54,6 +56,7 @@ func main() {
 	flag.StringVar(&s.dir, "dir", "", "folder where programs stay (default: none)")
 	flag.BoolVar(&s.build, "build", false, "build the programs alone")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds, at least 2; 0 takes the times of the folder")
+	flag.DurationVar(&s.wait, "wait", 5*time.Minute, "time to wait at most for cores to be as fast as they usually are")
 	flag.Int64Var(&s.threads, "threads", 1, "threads that programs run on")
 	flag.Parse()
 	s.names = flag.Args()
@@ -120,7 +123,7 @@ func (s *settings) probes(ctx context.Context) (*calibrate.Run, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2, Reuse: true})
+	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2, Reuse: true, Wait: s.wait})
 }
 
 // save writes the files of the machine.
@@ -233,7 +236,7 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 		return nil, err
 	}
 	usual := func() float64 { return calibrate.Median(run.Hops()) }
-	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual()) < s.rounds; round++ {
+	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual(), run.Unusual) < s.rounds; round++ {
 		if err := run.Round(ctx); err != nil {
 			return nil, err
 		}
@@ -252,7 +255,7 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	for i := range list {
 		r := &list[i]
 		n := len(r.times)
-		r.keep(usual())
+		r.keep(usual(), run.Unusual)
 		all, left = all+n, left+n-len(r.times)
 		if len(r.times) < 2 {
 			fmt.Printf("%s is left out: only %d of its %d times are of one machine\n", r.name, len(r.times), n)
@@ -267,9 +270,9 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 		}
 		measured = append(measured, *r)
 	}
-	fmt.Printf("%d of %d times are left out: the cores were otherwise apart\n", left, all)
+	fmt.Printf("%d of %d times are left out: the cores were otherwise apart, or slower or faster\n", left, all)
 	if len(measured) == 0 {
-		return nil, errors.New("the cores were moved all the time: no program has two times of one machine")
+		return nil, errors.New("the cores were moved or slower and faster all the time: no program has two times of one machine")
 	}
 	return measured, nil
 }
@@ -285,21 +288,29 @@ func (r *result) run(ctx context.Context, run *calibrate.Run, threads int64, hop
 			return 0, err
 		}
 	}
+	before, err := run.Settle(ctx)
+	if err != nil {
+		return 0, err
+	}
 	t, err := calibrate.Time(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
 	if err != nil {
 		return 0, err
 	}
+	pace, err := run.Pace(ctx)
+	if err != nil {
+		return 0, err
+	}
 	after, err := run.Hop(ctx)
-	r.times, r.hops = append(r.times, t), append(r.hops, [2]float64{hop, after})
+	r.times, r.hops, r.paces = append(r.times, t), append(r.hops, [2]float64{hop, after}), append(r.paces, [2]float64{before, pace})
 	return after, err
 }
 
-// fewest is how many times that count the program has that has fewest, where cores usually are so far apart.
-func fewest(list []result, usual float64) int {
+// fewest is how many times that count the program has that has fewest.
+func fewest(list []result, usual float64, unusual func(pace float64) bool) int {
 	least := len(list[0].times)
 	for i := range list {
 		r := list[i]
-		r.keep(usual)
+		r.keep(usual, unusual)
 		least = min(least, len(r.times))
 	}
 	return least

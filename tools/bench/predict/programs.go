@@ -1,6 +1,10 @@
 package main
 
-import "tensortapestry.org/tapc/cost/sample"
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/cost/sample"
+)
 
 // programs are what times are predicted of. None has a shape that machines are measured by.
 func programs() []*sample.Graph {
@@ -88,7 +92,8 @@ func mlp(g *sample.Graph, rows int64) {
 	g.Each("softmax", g.Linear(h, 10))
 }
 
-// encoder is a layer of an encoder, in which each head has a product of its own with the rows.
+// encoder is a layer of an encoder, in which each head has a product of its own with the rows. Scores are scaled to those of networks, about 1: of greater ones exp gives denormal numbers, for
+// which some processors take 100 times as long.
 func encoder(g *sample.Graph, rows, width, inner, heads int64) {
 	x := g.Float(rows, width)
 	q, k, v := g.Linear(x, width), g.Linear(x, width), g.Linear(x, width)
@@ -97,7 +102,7 @@ func encoder(g *sample.Graph, rows, width, inner, heads int64) {
 		r := g.Apply("reshape", "result", g.Float(1, rows, heads, depth), "", "tensor: %s", y)
 		return g.Apply("permute", "result", g.Float(1, heads, rows, depth), "{perm: [0, 2, 1, 3]}", "tensor: %s", r)
 	}
-	y := g.Apply("attention", "Y", g.Float(1, heads, rows, depth), "", "Q: %s, K: %s, V: %s", split(q), split(k), split(v))
+	y := g.Apply("attention", "Y", g.Float(1, heads, rows, depth), fmt.Sprintf("{scale: %g}", 1/float64(width)), "Q: %s, K: %s, V: %s", split(q), split(k), split(v))
 	y = g.Apply("permute", "result", g.Float(1, rows, heads, depth), "{perm: [0, 2, 1, 3]}", "tensor: %s", y)
 	y = g.Apply("reshape", "result", g.Float(rows, width), "", "tensor: %s", y)
 	x = g.Norm(g.Both("add", x, g.Linear(y, width)))

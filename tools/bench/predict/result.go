@@ -19,6 +19,7 @@ type result struct {
 	predicted     float64
 	times         []float64
 	hops          [][2]float64 // how far cores were apart before and behind each
+	paces         [][2]float64 // of the cores before and behind each
 }
 
 // groups are what sorts of programs there are.
@@ -26,11 +27,11 @@ var groups = []string{"small", "cut", "example", "network", "mesh", "spread"}
 
 func (r *result) best() float64 { return slices.Min(r.times) }
 
-// keep leaves the times before and behind which cores were as far apart as usual.
-func (r *result) keep(usual float64) {
+// keep leaves the times before and behind which cores were as far apart, and as fast, as usual.
+func (r *result) keep(usual float64, unusual func(pace float64) bool) {
 	var kept []float64
 	for i, t := range r.times {
-		if h := r.hops[i]; !calibrate.Moved(h[0], usual) && !calibrate.Moved(h[1], usual) {
+		if h := r.hops[i]; !calibrate.Moved(h[0], usual) && !calibrate.Moved(h[1], usual) && !unusual(r.paces[i][0]) && !unusual(r.paces[i][1]) {
 			kept = append(kept, t)
 		}
 	}
