@@ -118,8 +118,8 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 		return nil, err
 	}
 	list := probes(&m.Devices[0])
-	if o.Devices > 1 {
-		list = append(list, links(o.Devices)...)
+	if n := max(o.Devices, min(m.Devices[0].Units, 2)); n > 1 {
+		list = append(list, links(n)...)
 	}
 	for i := range list {
 		o.Watch.Plan(stepBuild(list, i))

@@ -178,7 +178,9 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Bandwidth, &c.All }, &d.UnitBandwidth, &d.Bandwidth)
 		case reading:
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
-		case start, keeping, handing, copying:
+		case start, keeping, handing:
+		case copying:
+			defer giveExchange(d, p) // by what the caches reach
 		case region:
 			if p.threads == 1 {
 				alone = p.best()
@@ -229,6 +231,27 @@ func giveKept(d *machine.Device, p *probe) {
 	} else {
 		c.Kept = kept
 	}
+}
+
+// giveExchange gives the last cache that units have for themselves what another unit reads there: of copies of what another has written what is left without writing them to a cache of one's own.
+func giveExchange(d *machine.Device, p *probe) {
+	at := -1
+	for i, c := range d.Caches {
+		if c.Units == 1 {
+			at = i
+		}
+	}
+	if at < 0 {
+		return
+	}
+	c := &d.Caches[at]
+	writing := 1 / c.Bandwidth.Value // of a byte: copies write half of what they move
+	if c.Read.Value > c.Bandwidth.Value {
+		writing = 2/c.Bandwidth.Value - 1/c.Read.Value
+	}
+	reading := func(copied float64) float64 { return 1 / max(1/copied-writing, 1/c.Read.Value) }
+	f := p.rate(p.things)
+	c.Exchange = machine.Figure{Value: reading(f.Value), Low: reading(f.Low), High: reading(f.High)}
 }
 
 // faster is the greater of two figures.

@@ -75,6 +75,7 @@ type Cache struct {
 	AllRead   Figure
 	Kept      Figure
 	Beyond    Figure
+	Exchange  Figure // of a cache of one unit: what another reads that is there and just written; as in a cache of its own if it is left out
 }
 
 // Sizes of data that is touched in turns, in sizes of a cache: one of which the cache has all, that of the figure Beyond, and one of which it has nothing. What is as large as the first and

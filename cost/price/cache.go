@@ -33,11 +33,12 @@ type history struct {
 	code    float64 // and of the instructions of all kernels
 }
 
-// visit is when a box of a buffer was touched last: how many bytes had been, in all.
+// visit is when a box of a buffer was touched last: how many bytes had been, in all, and how units have touched it since it was written.
 type visit struct {
 	buffer ir.NodeID
 	box    zspace.Range
 	at     float64
+	held   []boxes
 }
 
 // mostVisits bounds how many parts of a place are known apart: an earlier one is as good as one of the last run.
@@ -57,7 +58,7 @@ func replay(steps []done, buffers map[ir.NodeID]*schedule.Buffer) *history {
 			n, _ := b.Range.BigSize().Float64()
 			sizes[p] = max(sizes[p], min(parts[t.Buffer], n*float64(b.Type().Size())))
 		}
-		h.touch(s.work)
+		h.touch(s)
 	}
 	for _, n := range sizes {
 		h.all += n
@@ -65,16 +66,20 @@ func replay(steps []done, buffers map[ir.NodeID]*schedule.Buffer) *history {
 	return h
 }
 
-// touch takes note of what a kernel touches.
-func (h *history) touch(w *work.Work) {
-	for _, t := range w.Touches {
+// touch takes note of what a step touches.
+func (h *history) touch(s done) {
+	for i, t := range s.work.Touches {
 		h.now += t.Bytes
 		p := placeOf(t.Buffer, h.buffers[t.Buffer])
+		var now []boxes
+		if len(s.units) > 0 {
+			now = held(h.held(t), s.units[i], t.Write)
+		}
 		list := slices.DeleteFunc(h.last[p], func(v visit) bool { return v.buffer != t.Buffer || t.Box.Contains(v.box) })
 		if len(list) == mostVisits {
 			list = slices.Delete(list, 0, 1)
 		}
-		h.last[p] = append(list, visit{t.Buffer, t.Box, h.now})
+		h.last[p] = append(list, visit{t.Buffer, t.Box, h.now, now})
 	}
 }
 
@@ -85,6 +90,14 @@ func (h *history) find(t work.Touch) *visit {
 		if v := &list[i]; v.buffer != t.Buffer || v.box.Overlaps(t.Box) {
 			return v
 		}
+	}
+	return nil
+}
+
+// held gives how units have touched what is touched since it was written.
+func (h *history) held(t work.Touch) []boxes {
+	if v := h.find(t); v != nil && v.buffer == t.Buffer {
+		return v.held
 	}
 	return nil
 }

@@ -84,7 +84,10 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 		return all, err
 	}
 	buffers, histories := whole.Buffers(g), map[ir.NodeID]*history{}
-	list, byDevice := worksOf(g, order, buffers, s.Copies)
+	list, byDevice, err := worksOf(g, order, buffers, m, s)
+	if err != nil {
+		return all, err
+	}
 	for d, of := range byDevice { // each has caches of its own
 		histories[d] = replay(of, buffers)
 	}
@@ -92,7 +95,7 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 	for _, x := range list {
 		h := histories[x.device]
 		if _, ok := x.node.Body.(*schedule.Kernel); ok {
-			k, err := one(g, x, m, s, h)
+			k, err := one(x, h)
 			if err != nil {
 				return all, err
 			}
@@ -100,7 +103,7 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 		} else if all.Copies[x.node.ID], err = carried(g, x, m, h); err != nil {
 			return all, err
 		}
-		h.touch(x.work)
+		h.touch(x)
 	}
 	return all, nil
 }
@@ -110,19 +113,29 @@ type done struct {
 	node   *ir.Node
 	device ir.NodeID
 	work   *work.Work
-	code   float64 // bytes of its instructions, about
+	code   float64  // bytes of its instructions, about
+	kernel *pricing // nil of a transfer
+	units  []boxes  // of each touch what units touch; nil if nobody knows
 }
 
 // worksOf gives the steps that devices carry out, in order, and of each device what it does.
-func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buffer, copies map[ir.NodeID]ir.NodeID) (list []done, byDevice map[ir.NodeID][]done) {
+func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buffer, m *machine.Machine, s Settings) (list []done, byDevice map[ir.NodeID][]done, err error) {
 	byDevice = map[ir.NodeID][]done{}
 	for _, id := range order {
 		x := done{node: g.Node(id)}
 		switch b := x.node.Body.(type) {
 		case *schedule.Kernel:
 			x.device, x.work, x.code = b.Device, work.Of(b, buffers), codeOf(b, buffers)
+			kind := g.Node(b.Device).Body.(*schedule.Device).Type
+			d, err := m.Device("", kind.String())
+			if err != nil {
+				return nil, nil, err
+			}
+			x.kernel = &pricing{device: d, analysis: nest.Analyze(b, buffers), work: x.work, settings: s}
+			x.kernel.choose(kind)
+			x.units = touchedOf(x.kernel)
 		case *schedule.Transfer:
-			d, ok := copies[id]
+			d, ok := s.Copies[id]
 			if !ok {
 				continue
 			}
@@ -132,7 +145,7 @@ func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buf
 		}
 		list, byDevice[x.device] = append(list, x), append(byDevice[x.device], x)
 	}
-	return list, byDevice
+	return list, byDevice, nil
 }
 
 // ofTransfer counts what a transfer takes: it reads a box of one buffer, and writes as much of another.
@@ -157,26 +170,18 @@ func carried(g *ir.Graph, s done, m *machine.Machine, h *history) (c Copy, err e
 		return c, err
 	}
 	x := pricing{device: d, work: s.work, units: 1, even: 1}
-	c.Terms, _ = x.travel(h, false)
+	c.Terms, _ = x.travel(s, h, false)
 	c.Time = total(c.Terms)
 	return c, nil
 }
 
 // one prices a kernel.
-func one(g *ir.Graph, of done, m *machine.Machine, s Settings, h *history) (Kernel, error) {
-	n, w := of.node, of.work
-	k := n.Body.(*schedule.Kernel)
-	kind := g.Node(k.Device).Body.(*schedule.Device).Type
-	d, err := m.Device("", kind.String())
-	if err != nil {
-		return Kernel{}, err
-	}
-	x := pricing{device: d, analysis: nest.Analyze(k, h.buffers), work: w, settings: s}
-	out := Kernel{Node: n.ID, Name: k.Name, Work: w}
-	x.choose(kind)
-	if found, _, lanes, ok := x.rowVectors(); ok && kind.Has(schedule.Thread) {
+func one(of done, h *history) (Kernel, error) {
+	x := of.kernel
+	out := Kernel{Node: of.node.ID, Name: x.analysis.Kernel.Name, Work: of.work}
+	if found, _, lanes, ok := x.rowVectors(); ok && x.kind.Has(schedule.Thread) {
 		if a, w, ok := fewElements(x.analysis, found, lanes); ok {
-			x.analysis, x.work, x.few = a, w, true
+			x.analysis, x.work, x.few, x.form = a, w, true, x.form+", one in each lane"
 		}
 	}
 	out.Form, out.Units, x.even = x.form, x.units, 1/x.uneven()
@@ -184,7 +189,7 @@ func one(g *ir.Graph, of done, m *machine.Machine, s Settings, h *history) (Kern
 	if err != nil {
 		return out, err
 	}
-	read, written := x.travel(h, len(steps) > 1 && x.passes())
+	read, written := x.travel(of, h, len(steps) > 1 && x.passes())
 	steps[0][behind] = read
 	last := len(steps) - 1
 	if part := x.waits(); part > 0 && part < 1 {
@@ -379,7 +384,7 @@ func columns(x *pricing, c *nest.Contraction, list []level) (times float64, stay
 
 // travel is the time that operands take from where they are, by the level that has them; of rows, from behind the first cache, through which all that they load
 // and store goes already. What is written is apart if it does not travel at the same time.
-func (x *pricing) travel(h *history, apart bool) (terms, written []Term) {
+func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term) {
 	list := levels(x.device, x.units)
 	for i := range list {
 		if list[i].own {
@@ -395,11 +400,25 @@ func (x *pricing) travel(h *history, apart bool) (terms, written []Term) {
 			all[i].read += bytes
 		}
 	}
-	for _, t := range x.work.Touches {
+	exchanged := 0.0
+	for n, t := range x.work.Touches {
 		times, stay := x.lines(t, list)
+		others := 0.0 // the part of it that units have from each other
+		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {
+			others = foreign(s.units[n], h.held(t), t.Box, x.units)
+		}
 		for i, p := range parts(list, h.distance(x.work, t)) {
+			if list[i].own {
+				exchanged += p * others * t.Bytes
+				p *= max(0, 1-others)
+			}
 			add(i, p*t.Bytes, t.Write)
 			add(min(i, stay), p*t.Bytes*(times-1), t.Write)
+		}
+	}
+	if len(s.units) > 0 {
+		if exchanged += packedAcross(x); exchanged > 0 {
+			terms = append(terms, Term{"caches of other cores", over(exchanged, exchanges(x.device).Times(machine.Exactly(float64(x.units))))})
 		}
 	}
 	for i, n := range all {

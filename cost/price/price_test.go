@@ -512,3 +512,44 @@ func TestUnknown(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestExchange: of two products in a row on two threads, of which each has half of the rows, the second has all that it reads in caches of its own where the first's result is its left factor, and as
+// much as the result from the other's where that is its right one: half of it each. On one thread, and where machines have no figure for it, nothing comes from others.
+func TestExchange(t *testing.T) {
+	const n, rate = 256, 10e9
+	of := func(left bool, units int64, known bool) float64 {
+		g := sample.New("products")
+		y := g.Product(g.Float(n, n), g.Float(n, n))
+		if w := g.Float(n, n); left {
+			g.Product(y, w)
+		} else {
+			g.Product(w, y)
+		}
+		m := laptop(t)
+		if known {
+			m.Devices[0].Caches[1].Exchange = machine.Exactly(rate)
+		}
+		list, err := price.Program(scheduled(t, g), m, price.Settings{Units: units, Targets: targets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 2 || termOf(list[0], "caches of other cores") != 0 {
+			t.Errorf("the first of %d kernels has something from others", len(list))
+		}
+		for _, x := range list[1].Terms {
+			if strings.HasPrefix(x.What, "caches of other cores") {
+				return x.Time.Value
+			}
+		}
+		return 0
+	}
+	hidden := of(false, 2, true)
+	if most := 4 * n * n / (2 * rate); hidden <= 0 || hidden > most*1.0001 {
+		t.Errorf("a right factor takes %v, expected more than nothing and at most %v", hidden, most)
+	}
+	for name, got := range map[string]float64{"a left factor": of(true, 2, true), "one thread": of(false, 1, true), "no figure": of(false, 2, false)} {
+		if got != 0 {
+			t.Errorf("%s takes %v of others", name, got)
+		}
+	}
+}
