@@ -29,6 +29,7 @@ type cutter struct {
 	last     *ir.Node   // of them
 	asked    Cut        // that is carried out
 	whose    string     // operation it is
+	why      string     // the kernel of the last operation that was refused can not be cut
 	ordered  ir.NodeSet // operations that sequence points name
 	may      func(rule string, operation ir.NodeID) bool
 }

@@ -13,6 +13,7 @@ import (
 )
 
 func (c *cutter) refuse(n *ir.Node, in *instance.Instance, why string) error {
+	c.why = why
 	return diag.Errorf("TAP0814", "split", c.g.At(n, ""), "%s can not be cut along %s", c.whose, c.asked.Name).
 		Want("an operation whose parts give partial results", fmt.Sprintf("kernel %s, and %s", in.Decl.Name, why))
 }

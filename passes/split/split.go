@@ -185,6 +185,12 @@ func (c *cutter) parted(n *ir.Node, in *instance.Instance, dim int, at []int64) 
 
 // Divisible says whether an operation can be cut along a dimension that it reduces: it is tried on the operation alone. The error says why not.
 func Divisible(g *ir.Graph, lib *kernels.Library, n *ir.Node, name string) error {
+	_, err := Undivided(g, lib, n, name)
+	return err
+}
+
+// Undivided says the same, and why in a few words where the kernel is at fault.
+func Undivided(g *ir.Graph, lib *kernels.Library, n *ir.Node, name string) (why string, err error) {
 	alone := ir.New()
 	copied := map[ir.NodeID]ir.NodeID{}
 	op := ir.CloneBody(n.Body).(*tensorops.Operation)
@@ -201,15 +207,15 @@ func Divisible(g *ir.Graph, lib *kernels.Library, n *ir.Node, name string) error
 	m := alone.Add(op, "op")
 	in, err := lib.BindOperation(alone, m.ID)
 	if err != nil {
-		return err
+		return "", err
 	}
 	c := newCutter(alone, lib, permission.Reassociate)
 	c.asked, c.whose = Cut{Name: name}, "the operation"
 	for _, d := range reduced.Dims(in) {
 		if in.Dims[d].Name == name {
 			_, err := c.reduction(m, in, d, []int64{in.Dims[d].Extent / 2})
-			return err
+			return c.why, err
 		}
 	}
-	return fmt.Errorf("it reduces no dimension %q", name)
+	return "", fmt.Errorf("it reduces no dimension %q", name)
 }

@@ -198,12 +198,16 @@ func others(g *ir.Graph, lib *kernels.Library, n *ir.Node, in *instance.Instance
 		x := Dimension{Name: d.Name, Extent: d.Extent, Cut: Never}
 		folds, placed := reduced.Reductions(in, i)
 		runs := reduced.Stored(in, i)
+		why, whole := "", error(nil)
+		if len(folds) > 0 && !placed && d.Extent > 1 {
+			why, whole = split.Undivided(g, lib, n, d.Name)
+		}
 		switch {
 		case slices.ContainsFunc(in.Dims, func(d instance.Dim) bool { return d.Index && d.Extent == 0 }):
 			x.Combine, x.Reason = folds, "there are no results"
 		case placed:
 			x.Reason = "a place along it is computed"
-		case len(folds) > 0 && (d.Extent < 2 || split.Divisible(g, lib, n, d.Name) == nil):
+		case len(folds) > 0 && whole == nil:
 			x.Cut, x.Combine = Reduced, folds
 		case runs && len(folds) > 0:
 			x.Combine, x.Reason = folds, "results along it depend on all of it"
@@ -211,6 +215,9 @@ func others(g *ir.Graph, lib *kernels.Library, n *ir.Node, in *instance.Instance
 			x.Reason = "results that differ in it are neighbours of others, or of one output alone"
 		case len(folds) > 0:
 			x.Combine, x.Reason = folds, "parts of it give no partial results"
+			if why != "" {
+				x.Reason += ", as " + why
+			}
 		default:
 			x.Reason = "it is neither a dimension of all results nor reduced"
 		}
