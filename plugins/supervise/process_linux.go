@@ -24,6 +24,9 @@ const (
 	launcherName   = "tapc-plugin-launcher"
 )
 
+// ownEnvironment is the environment of a supervisor and a launcher.
+var ownEnvironment = []string{}
+
 // supervisable says that this program's main function calls Main.
 var supervisable atomic.Bool
 
@@ -108,7 +111,7 @@ func (w *watch) spawn(files []*os.File, o *order) (err error) {
 			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
 		}
-		w.process, err = os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{Files: files, Env: []string{}, Sys: sys})
+		w.process, err = os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{Files: files, Env: ownEnvironment, Sys: sys})
 		if err == nil {
 			return nil
 		}

@@ -162,7 +162,7 @@ func (s *supervisor) forkInto(group *cgroup, files []uintptr) (err error) {
 	for _, inner := range attempts {
 		t.Namespaces = confine.Namespaces{User: outer.User, PID: outer.PID, Mount: inner.Mount, Network: inner.Network, IPC: inner.IPC}
 		s.pid, err = syscall.ForkExec("/proc/self/exe", []string{launcherName}, &syscall.ProcAttr{
-			Env: []string{}, Files: files,
+			Env: ownEnvironment, Files: files,
 			// A session of its own, so that it can not join a process group of the user's and signal that.
 			Sys: group.into(&syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: confine.CloneFlags(inner)}),
 		})
