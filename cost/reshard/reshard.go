@@ -12,10 +12,12 @@ import (
 	"tensortapestry.org/tapc/dialects/application/planfile"
 )
 
-// Layout says how a tensor lies on a mesh: along which axes each dimension is cut, and along which axes devices have partial results of it.
+// Layout says how a tensor lies on a mesh: along which axes each dimension is cut, and along which axes devices have partial results of it. Wide is how many
+// times as large as its elements those of partial results are, as sums of narrow floats are rounded once; 0 is 1.
 type Layout struct {
 	Dims    []planfile.Axes
 	Partial planfile.Axes
+	Wide    int
 }
 
 // Slice is the step in which each device keeps a part of what it has: nothing is sent.
@@ -53,17 +55,18 @@ func Arrive(m planfile.Mesh, steps []Step) (sum float64) {
 	return sum
 }
 
-// Leg is a step for tensors of any size on meshes of any sizes. Cut are the axes that cut what it begins with.
+// Leg is a step for tensors of any size on meshes of any sizes. Cut are the axes that cut what it begins with, and Wide is as a layout has it.
 type Leg struct {
 	Kind collective.Kind
 	Axes planfile.Axes
 	Dim  int
 	Cut  planfile.Axes
+	Wide int
 }
 
 // Step is that of a tensor of so many bytes on a mesh.
 func (l Leg) Step(m planfile.Mesh, bytes float64) Step {
-	return Step{l.Kind, l.Axes, l.Dim, bytes / float64(m.Parts(l.Cut))}
+	return Step{l.Kind, l.Axes, l.Dim, bytes * float64(max(l.Wide, 1)) / float64(m.Parts(l.Cut))}
 }
 
 // Routes gives the sequences of steps that take a tensor from one layout to another, none twice: the first moves as little as it can; the
@@ -110,10 +113,14 @@ type way struct {
 
 // leg adds one, of what a device has here.
 func (w *way) leg(k collective.Kind, axes planfile.Axes, dim int) {
-	w.legs = append(w.legs, Leg{k, slices.Clone(axes), dim, slices.Concat(w.at.Dims...)})
+	l := Leg{k, slices.Clone(axes), dim, slices.Concat(w.at.Dims...), 0}
+	if k == collective.ReduceScatter || k == collective.AllReduce {
+		l.Wide = w.at.Wide
+	}
+	w.legs = append(w.legs, l)
 }
 
-// combine combines partial results: scattered where they are to be cut along the axis, everywhere otherwise.
+// combine combines partial results: scattered where they are to be cut along the axis, everywhere otherwise. What is wider until it is combined goes to all devices behind that.
 func (w *way) combine(whole bool) {
 	for k := range w.at.Dims {
 		var run planfile.Axes
@@ -130,7 +137,12 @@ func (w *way) combine(whole bool) {
 		}
 	}
 	if rest := without(w.at.Partial, w.to.Partial); len(rest) > 0 {
-		w.leg(collective.AllReduce, rest, -1)
+		if w.at.Wide > 1 && len(w.at.Dims) > 0 {
+			w.leg(collective.ReduceScatter, rest, 0)
+			w.leg(collective.AllGather, rest, 0)
+		} else {
+			w.leg(collective.AllReduce, rest, -1)
+		}
 		w.at.Partial = without(w.at.Partial, rest)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/cost/collective"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 )
@@ -41,6 +42,32 @@ func write(steps []Step) string {
 }
 
 // Steps between layouts of a tensor of 6,400 bytes on 8 devices, and the bytes that arrive, counted by hand.
+// What is wider until it is combined is sent so by the reduce-scatter, and behind it by an all-gather as it is.
+func TestWide(t *testing.T) {
+	mesh := planfile.Mesh{{Name: "t", Size: 4}}
+	whole, cut := Layout{Dims: []planfile.Axes{nil, nil}}, Layout{Dims: []planfile.Axes{{0}, nil}}
+	for _, c := range []struct {
+		wide  int
+		to    Layout
+		kinds []collective.Kind
+		bytes float64
+	}{
+		{0, whole, []collective.Kind{collective.AllReduce}, 2 * 3 * 100},
+		{1, whole, []collective.Kind{collective.AllReduce}, 2 * 3 * 100},
+		{2, whole, []collective.Kind{collective.ReduceScatter, collective.AllGather}, (2 + 1) * 3 * 100},
+		{2, cut, []collective.Kind{collective.ReduceScatter}, 2 * 3 * 100},
+	} {
+		steps := Ways(mesh, 100, Layout{Dims: whole.Dims, Partial: planfile.Axes{0}, Wide: c.wide}, c.to)[0]
+		var kinds []collective.Kind
+		for _, s := range steps {
+			kinds = append(kinds, s.Kind)
+		}
+		if !slices.Equal(kinds, c.kinds) || Arrive(mesh, steps) != c.bytes {
+			t.Errorf("%d times as wide, to %v: %v, %v bytes arrive; expected %v, %v", c.wide, c.to.Dims, kinds, Arrive(mesh, steps), c.kinds, c.bytes)
+		}
+	}
+}
+
 func TestWays(t *testing.T) {
 	for _, c := range []struct {
 		from, to, steps string

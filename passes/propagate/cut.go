@@ -24,12 +24,14 @@ type cutter struct {
 	made    int
 	ordered ir.NodeSet // operations that sequence points name
 	apart   bool       // what is not cut has an application too, which is placed on devices
+	before  []*ir.Node // conversions of what parts of narrow sums read
 }
 
 // terms are the partial results that one operation combines, each a tensor of its own.
 type terms struct {
 	tensors []ir.NodeID
 	by      *ir.Node
+	behind  []*ir.Node // what goes on with the result, one after the other, to the operation's own
 }
 
 // cutAll cuts the operations that got axes, and takes signatures away from the others that had none. Operations on partial results are there once for each part.
@@ -52,7 +54,7 @@ func cutAll(p *propagation, r *Result, apart bool) (int, error) {
 		}
 	}
 	c.sweep()
-	r.terms = c.terms
+	r.terms, r.before = c.terms, c.before
 	return c.made, nil
 }
 
@@ -103,6 +105,9 @@ func (c *cutter) reduce(o *operation) error {
 		}
 	}
 	c.combined(parts)
+	if o.wide > 0 {
+		c.around(o, before)
+	}
 	if !slices.ContainsFunc(o.operands, func(x operand) bool { return x.out && len(c.p.tensors[x.sel.Tensor].partial) > 0 }) {
 		return nil
 	}
@@ -125,8 +130,40 @@ func (c *cutter) combined(parts []*ir.Node) {
 			same = same && s.Tensor == list[i]
 		}
 		if same {
-			c.terms[op.Outputs.At(0).Sel[0].Tensor] = &terms{list, n}
+			c.terms[op.Outputs.At(0).Sel[0].Tensor] = &terms{tensors: list, by: n}
 			return
+		}
+	}
+}
+
+// around finds what was added around the parts of a sum of narrow floats: the conversions that these read, and what goes on with the sum of them all.
+func (c *cutter) around(o *operation, from ir.NodeID) {
+	last, made := map[ir.NodeID]*terms{}, []*ir.Node{}
+	for id := from; id < ir.NodeID(c.p.g.Bound()); id++ {
+		n := c.p.g.Node(id)
+		if n == nil || n.Body.Kind() != tensorops.OperationKind {
+			continue
+		}
+		made = append(made, n)
+		if out := n.Body.(*tensorops.Operation).Outputs.At(0).Sel[0].Tensor; c.terms[out] != nil {
+			last[out] = c.terms[out]
+		}
+	}
+	for again := true; again; { // what is behind may have been added before
+		again = false
+		for _, n := range made {
+			op := n.Body.(*tensorops.Operation)
+			out := op.Outputs.At(0).Sel[0].Tensor
+			op.Inputs.All(func(_, _ int, s *ir.Selection) {
+				if x := last[s.Tensor]; x != nil && last[out] == nil && c.like(o, n) != nil {
+					x.behind, last[out], again = append(x.behind, n), x, true
+				}
+			})
+		}
+	}
+	for _, n := range made {
+		if op := n.Body.(*tensorops.Operation); op.Kernel == "op:cast" && last[op.Outputs.At(0).Sel[0].Tensor] == nil {
+			c.before = append(c.before, n)
 		}
 	}
 }

@@ -126,8 +126,14 @@ func (p *propagation) reduces(o *operation) (ir.PortMaps, error) {
 		if !ok {
 			by, ok = reduced.Beside(in, d)
 		}
+		result := tensorops.TensorOf(p.g, in.Operands[in.Statements[stored(in)].Store].Sel.Tensor).Type()
+		if !ok && result.IsFloat() && result != result.Wide() {
+			if by, ok = reduced.Once(in, d); ok {
+				o.wide = result.Wide().Size() / max(result.Size(), 1)
+			}
+		}
 		ok = ok && (o.combine == scalar.NoOp || o.combine == by)
-		if ok && reduced.Ordered(by, tensorops.TensorOf(p.g, in.Operands[in.Statements[stored(in)].Store].Sel.Tensor).Type()) && !p.allow.Has(permission.Reassociate) {
+		if ok && reduced.Ordered(by, result) && !p.allow.Has(permission.Reassociate) {
 			ok, o.ordered = false, true
 		}
 		if ok = ok && p.split != nil && tag.Dimensions[i].Extent > 1 && p.splits(o, cut.Level{Names: []string{tag.Dimensions[i].Name}, Parts: []cut.Part{{Count: 2}}}); ok {

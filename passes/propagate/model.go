@@ -53,6 +53,7 @@ type operation struct {
 	derived  bool            // it was signed for this
 	in       *instance.Instance
 	combine  scalar.Op     // by which its partial results are combined
+	wide     int           // of sums of narrow floats: how many times as large as the elements of its results those of partial ones are, which are combined at once; 0 of others
 	passes   planfile.Axes // along which its inputs are partial, and its results for that
 	joined   bool          // what it adds to partial inputs joins the first part
 }
@@ -99,7 +100,7 @@ func (p *propagation) cutOtherwise(o *operation) bool {
 func (p *propagation) ways(o *operation, x *operand, tensor reshard.Layout) [][]reshard.Step {
 	there := p.there(o, x)
 	if x.out {
-		there.Partial = o.gives()
+		there.Partial, there.Wide = o.gives(), o.wider()
 		return reshard.Ways(p.plan.Mesh, p.bytes(x), there, tensor)
 	}
 	there.Partial = tensor.Partial // what is not passed on was combined where it was computed
@@ -126,6 +127,14 @@ func (p *propagation) bytes(x *operand) float64 {
 // size is that of an element, in bytes.
 func (p *propagation) size(x *operand) int {
 	return (tensorops.TensorOf(p.g, x.sel.Tensor).Type().Bits() + 7) / 8
+}
+
+// wider is how many times as large as the elements of an operation's results those of its partial results are.
+func (o *operation) wider() int {
+	if len(o.reducing()) == 0 {
+		return 1
+	}
+	return max(o.wide, 1)
 }
 
 // text writes a layout: "[t, -]", or "[-, -] partial along t".

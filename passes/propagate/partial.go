@@ -114,7 +114,7 @@ func (f *partials) mayStay(o *operation, x *operand) bool {
 			results++
 		}
 	}
-	return (results == 1 || len(o.reducing()) == 0) && x.sel.Range().Equal(l.box) && !slices.ContainsFunc(l.box.Start, func(n int64) bool { return n != 0 }) &&
+	return (results == 1 && o.wide == 0 || len(o.reducing()) == 0) && x.sel.Range().Equal(l.box) && !slices.ContainsFunc(l.box.Start, func(n int64) bool { return n != 0 }) &&
 		(l.annotated == 0 || len(l.partial) > 0)
 }
 

@@ -3,6 +3,7 @@ package propagate
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
@@ -58,8 +59,14 @@ func (p *propagation) spreadTerms(r *Result) error {
 		if makers[result] != x.by.ID || x.by.Tag(tensorops.IOSequencePointKind) != nil {
 			continue // nothing reads it
 		}
-		if err := p.deal(x.by, result, p.blocksOf(x, apps, makers)); err != nil {
-			return err
+		blocks, last := p.blocksOf(x, apps, makers), result
+		for _, n := range x.behind {
+			last = n.Body.(*tensorops.Operation).Outputs.At(0).Sel[0].Tensor
+		}
+		for _, n := range append([]*ir.Node{x.by}, x.behind...) {
+			if err := p.deal(n, last, blocks); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -124,6 +131,80 @@ func (p *propagation) deal(n *ir.Node, result ir.NodeID, blocks []block) error {
 		application.Place(p.g.Node(a), places[i])
 	}
 	return nil
+}
+
+// convert puts conversions of what the parts of narrow sums read on the devices that read it: each converts what it reads, if others read none of that or the same.
+func (p *propagation) convert(r *Result) error {
+	readers := map[ir.NodeID][]ir.NodeID{} // applications, of each tensor
+	for n := range p.g.Nodes() {
+		if a, ok := n.Body.(*application.Application); ok {
+			a.Inputs.All(func(_, _ int, s *ir.Selection) { readers[s.Tensor] = append(readers[s.Tensor], n.ID) })
+		}
+	}
+	for _, n := range r.before {
+		t := n.Body.(*tensorops.Operation).Outputs.At(0).Sel[0]
+		boxes, places := []zspace.Range{}, [][]int64{}
+		for _, a := range readers[t.Tensor] {
+			for _, port := range application.ApplicationOf(p.g, a).Inputs.Each() {
+				for _, s := range port.Sel {
+					if s.Tensor == t.Tensor {
+						boxes, places = shared(boxes, places, s.Range(), application.PlacementOf(p.g.Node(a)))
+					}
+				}
+			}
+		}
+		if len(boxes) == 0 {
+			continue // a step behind others reads it
+		}
+		if err := cut.Sign(p.g, p.lib, n); err != nil {
+			return err
+		}
+		if index := cut.SpaceOf(p.g, p.lib, n).Index; slices.Equal(index.Shape(), t.Range().Shape()) {
+			for i := range boxes {
+				boxes[i] = moved(moved(boxes[i], t.Range().Start, -1), index.Start, 1)
+			}
+			if !tile(boxes, index) {
+				boxes, places = []zspace.Range{index}, [][]int64{union(places...)}
+			}
+			ids, err := cut.Operation(p.g, p.lib, n, "the plan", cut.Cut{Levels: []cut.Level{{Boxes: boxes}}})
+			if err != nil {
+				return err
+			}
+			for i, a := range ids {
+				application.Place(p.g.Node(a), places[i])
+			}
+		}
+	}
+	return nil
+}
+
+// shared adds a box and the devices that read it to a list.
+func shared(boxes []zspace.Range, places [][]int64, box zspace.Range, devices []int64) ([]zspace.Range, [][]int64) {
+	i := slices.IndexFunc(boxes, box.Equal)
+	if i < 0 {
+		return append(boxes, box.Clone()), append(places, slices.Clone(devices))
+	}
+	places[i] = union(places[i], devices)
+	return boxes, places
+}
+
+// union gives the devices of some lists, each once, in order.
+func union(lists ...[]int64) []int64 {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// tile says whether boxes are all of an index, and none of it twice.
+func tile(boxes []zspace.Range, index zspace.Range) bool {
+	cells := new(big.Int)
+	for i, a := range boxes {
+		if slices.ContainsFunc(boxes[:i], a.Overlaps) {
+			return false
+		}
+		cells.Add(cells, a.BigSize())
+	}
+	return cells.Cmp(index.BigSize()) == 0
 }
 
 // moved gives a box that lies by some steps, times a factor, elsewhere.

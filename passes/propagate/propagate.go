@@ -39,6 +39,7 @@ type Result struct {
 	Transfers  []Transfer
 	Parts      map[ir.NodeID]Part // what operations of the graph that was cut are parts of
 	terms      map[ir.NodeID]*terms
+	before     []*ir.Node // what parts of narrow sums read and is converted for that
 }
 
 // Part says what an operation of the graph that was cut is: one of Operations, on all of what that reduces or on the part of a number.
@@ -98,7 +99,9 @@ func Run(g *ir.Graph, plan *planfile.Plan, s Settings) (int, *Result, error) {
 	made, err := cutAll(p, r, s.Devices > 1)
 	if err == nil && s.Devices > 1 {
 		if err = place(g, r); err == nil {
-			err = p.spreadTerms(r)
+			if err = p.spreadTerms(r); err == nil {
+				err = p.convert(r)
+			}
 		}
 	}
 	return made, r, err

@@ -107,7 +107,9 @@ func (m *mover) transfer(o *operation, x *operand, bytes *big.Int) Transfer {
 			t.Reason = m.why(o, x, there.Dims, &t)
 		}
 	}
-	t.Held = m.p.bytes(x)
+	if t.Held = m.p.bytes(x); x.out && len(combined) > 0 {
+		t.Held *= float64(o.wider())
+	}
 	for _, axes := range there.Dims {
 		t.Held /= float64(m.p.plan.Mesh.Parts(axes))
 	}
@@ -122,7 +124,11 @@ func (m *mover) combining(o *operation, axes planfile.Axes) string {
 	by := scalar.MonoidName(o.combine)
 	for j, d := range o.axes[o.rank:] {
 		if len(d) > 0 {
-			return fmt.Sprintf("parts of dimension %s are combined by %s", o.names[o.rank+j], by)
+			text := fmt.Sprintf("parts of dimension %s are combined by %s", o.names[o.rank+j], by)
+			if o.wide > 0 {
+				text += ", and rounded once for all"
+			}
+			return text
 		}
 	}
 	text := fmt.Sprintf("what the operation read is partial along %s, combined by %s", m.p.plan.Mesh.Names(axes), by)

@@ -24,13 +24,14 @@ type cutter struct {
 	lib      *kernels.Library
 	allow    permission.Set
 	apps     map[ir.NodeID][]ir.NodeID
-	parts    int        // operations with partial results that were made
-	partials []*ir.Node // those that are left behind the last cut
-	last     *ir.Node   // of them
-	asked    Cut        // that is carried out
-	whose    string     // operation it is
-	why      string     // the kernel of the last operation that was refused can not be cut
-	ordered  ir.NodeSet // operations that sequence points name
+	parts    int                    // operations with partial results that were made
+	partials []*ir.Node             // those that are left behind the last cut
+	last     *ir.Node               // of them
+	asked    Cut                    // that is carried out
+	whose    string                 // operation it is
+	why      string                 // the kernel of the last operation that was refused can not be cut
+	ordered  ir.NodeSet             // operations that sequence points name
+	widening map[ir.NodeID]*ir.Node // conversions to the type in which narrow floats are summed that one step alone reads, by their results
 	may      func(rule string, operation ir.NodeID) bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels/instance"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
@@ -37,7 +38,9 @@ func (c *cutter) plain(n *ir.Node, p *plain, at []int64) ([]*ir.Node, error) {
 		return nil, s.err
 	}
 	c.parts += len(b.parts)
+	inputs := n.Body.(*tensorops.Operation).Inputs
 	s.finish()
+	c.unconverted(inputs)
 	return b.parts, nil
 }
 

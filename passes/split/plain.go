@@ -98,6 +98,7 @@ func (c *cutter) part(p *plain, n *ir.Node, start, end int64) (sel ir.Selection,
 	if w != nil {
 		params = w.part(params, inputs, start, end)
 	}
+	c.converted(n, inputs)
 	m := c.operation(n, op.Kernel, params, inputs, ir.PortsOf([]ir.Port{{Name: out.Name, Sel: []ir.Selection{sel}}}))
 	in, err := c.lib.BindOperation(c.g, m.ID)
 	if err != nil {

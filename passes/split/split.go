@@ -55,7 +55,7 @@ func RunWhile(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests 
 }
 
 func newCutter(g *ir.Graph, lib *kernels.Library, allow permission.Set) *cutter {
-	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g), ordered: sequence.Ordered(g), may: always}
+	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g), ordered: sequence.Ordered(g), widening: map[ir.NodeID]*ir.Node{}, may: always}
 }
 
 // operations gives the operations by what a request may call them, in graph order.

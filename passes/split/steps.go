@@ -72,6 +72,53 @@ func (s *steps) wide(name string) ir.Selection {
 	return s.cast(x, s.c.typeOf(x.Tensor).Wide())
 }
 
+// widening notes the conversions to wider floats that one step alone reads: each of its parts converts what it reads.
+func (s *steps) widening() {
+	readers := map[ir.NodeID]int{}
+	for _, m := range s.made {
+		m.Body.(*tensorops.Operation).Inputs.All(func(_, _ int, sel *ir.Selection) { readers[sel.Tensor]++ })
+	}
+	for _, m := range s.made {
+		if op := m.Body.(*tensorops.Operation); op.Kernel == "op:cast" {
+			from, to := op.Inputs.At(0).Sel[0].Tensor, op.Outputs.At(0).Sel[0].Tensor
+			if d := s.c.typeOf(from); d.IsFloat() && d != d.Wide() && d.Wide() == s.c.typeOf(to) && readers[to] == 1 {
+				s.c.widening[to] = m
+			}
+		}
+	}
+}
+
+// converted converts what a part of a reduction reads of narrow floats, and nothing else: its box of the operand stays narrow up to there.
+func (c *cutter) converted(n *ir.Node, inputs ir.Ports) {
+	inputs.All(func(_, _ int, sel *ir.Selection) {
+		m := c.widening[sel.Tensor]
+		if m == nil {
+			return
+		}
+		op, box := m.Body.(*tensorops.Operation), sel.Range().Clone()
+		from, whole := op.Inputs.At(0).Sel[0], op.Outputs.At(0).Sel[0].Range()
+		source := box.Clone()
+		for k, start := range from.Range().Start {
+			source.Start[k], source.End[k] = box.Start[k]+start-whole.Start[k], box.End[k]+start-whole.Start[k]
+		}
+		t := c.tensor(n, c.typeOf(sel.Tensor).String(), box.Shape())
+		t.Body.(*tensorops.Tensor).Range = box
+		*sel = ir.Select(t.ID, box)
+		c.widening[t.ID] = c.operation(n, op.Kernel, op.Params, ir.PortsOf([]ir.Port{{Name: op.Inputs.At(0).Name, Sel: []ir.Selection{ir.Select(from.Tensor, source)}}}),
+			ir.PortsOf([]ir.Port{{Name: op.Outputs.At(0).Name, Sel: []ir.Selection{*sel}}}))
+	})
+}
+
+// unconverted takes the conversions away that the parts of an operation have of their own.
+func (c *cutter) unconverted(inputs ir.Ports) {
+	inputs.All(func(_, _ int, sel *ir.Selection) {
+		if m := c.widening[sel.Tensor]; m != nil {
+			delete(c.widening, sel.Tensor)
+			c.unmake(m)
+		}
+	})
+}
+
 // last puts a last step behind others if these give another type than the results have, or if nothing else was added.
 func (s *steps) last(x ir.Selection) { s.cast(x, s.result()) }
 

@@ -67,6 +67,7 @@ func (c *cutter) inSteps(n *ir.Node, in *instance.Instance, dim int) (made []*ir
 		return nil, 0, errLeft
 	}
 	s.finish()
+	s.widening()
 	return slices.DeleteFunc(s.made, func(m *ir.Node) bool { return m == s.whole }), k + s.before, nil
 }
 

@@ -115,8 +115,18 @@ func (x *Space) step(lib *kernels.Library, n *ir.Node, op *tensorops.Operation) 
 	if err := s.operands(x.graph, n, op, space.Index, tag); err != nil {
 		return s, err
 	}
+	s.op.wide = wide(x.graph, op, tag)
 	s.op.freedom(x, tag, func(name string) bool { return split.Divisible(x.graph, lib, n, name) == nil })
 	return s, nil
+}
+
+// wide says how many times as large as the elements of an operation's results those of its partial ones are: narrow floats are summed in wider ones, and rounded once.
+func wide(g *ir.Graph, op *tensorops.Operation, tag *tensorops.Reduced) int {
+	d := tensorops.TensorOf(g, op.Outputs.At(0).Sel[0].Tensor).Type()
+	if tag == nil || !reduced.Rounded(scalar.Add, d) || tag.Dimensions[0].Combine != "sum" && tag.Dimensions[0].Combine != "prod" {
+		return 1
+	}
+	return d.Wide().Size() / max(d.Size(), 1)
 }
 
 // reducedOf gives what an operation reduces; nil if it reduces nothing, or has a kernel that is not known and so can not be cut along it.

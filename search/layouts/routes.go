@@ -78,7 +78,7 @@ func (n need) lies(rank int) (l reshard.Layout) {
 	}
 	for axis := range meshes.MaxAxes {
 		if n.partial>>axis&1 != 0 {
-			l.Partial = append(l.Partial, axis)
+			l.Partial, l.Wide = append(l.Partial, axis), n.wide
 		}
 	}
 	return l
@@ -93,7 +93,7 @@ func (x *operand) needs(o *operation, a meshes.Assignment) need {
 		}
 		n.layout[axis] = int8(slices.Index(x.dims, int(j)))
 		if x.out && o.dims[j].reduced {
-			n.partial |= 1 << axis
+			n.partial, n.wide = n.partial|1<<axis, o.wide
 		}
 	}
 	return n

@@ -118,6 +118,7 @@ type operation struct {
 	dims     []dimension // of the index, then those that are reduced
 	operands []operand
 	work     price.Operation     // of the whole operation, without its bytes
+	wide     int                 // how many times as large as the elements of its results those of partial ones are
 	said     *marginal.Operation // of which the graph says what parts take; nil of known kernels, whose parts take their share
 	cuts     []meshes.Assignment // how it can be cut: the values of its gene
 	gene     int
@@ -208,6 +209,7 @@ type demand struct {
 type need struct {
 	layout  meshes.Assignment
 	partial int
+	wide    int // as an operation has it
 }
 
 // spot is what lives while an operation runs, beside inputs and constants: operations at which the same lives share one.

@@ -151,7 +151,7 @@ func (t *tables) operation(o *operation, a meshes.Assignment) (seconds float64, 
 	all := load
 	for i := range o.operands {
 		x := &o.operands[i]
-		all.Bytes += x.bytes * x.share(t.mesh, o, a)
+		all.Bytes += x.bytes * x.share(t.mesh, o, a) * float64(max(x.needs(o, a).wide, 1))
 	}
 	return all.Seconds(t.space.device), load
 }
@@ -210,6 +210,9 @@ func (t *tables) demand(d *demand, known []move) []move {
 			}
 			if n.layout != kept { // partial results are summed in place
 				m.held = held
+			}
+			if n.wide > 1 { // and beside that, where they are wider
+				m.held = held * float64(n.wide)
 			}
 			out = append(out, m)
 		}

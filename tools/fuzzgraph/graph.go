@@ -97,6 +97,11 @@ const maxWork = 20_000
 
 // generate makes the graph of a seed, of the kernels that are named or of all. An error is a fault of a declaration or of the reference evaluator.
 func generate(seed uint64, ops int, names ...string) (*graph, error) {
+	return generateOf(seed, ops, nil, names...)
+}
+
+// generateOf is generate of some element types; nil for usual ones and two others.
+func generateOf(seed uint64, ops int, of []scalar.DType, names ...string) (*graph, error) {
 	g := &generator{graph: &graph{seed: seed, joins: 1}, rnd: rand.New(rand.NewPCG(seed, 0x7a70)), names: names}
 	if len(names) == 0 {
 		g.names = kernels.Builtin().Names()
@@ -111,6 +116,9 @@ func generate(seed uint64, ops int, names ...string) (*graph, error) {
 	}
 	types := scalar.DTypes()
 	g.material.Types = []scalar.DType{scalar.Float32, scalar.Bool, scalar.Int64, types[g.rnd.IntN(len(types))], types[g.rnd.IntN(len(types))]}
+	if of != nil {
+		g.material.Types = of
+	}
 	g.simplify = g.rnd.IntN(2) == 0
 	for n := 2 + g.rnd.IntN(max(1, ops-1)); len(g.steps) < n; {
 		if err := g.step(); err != nil {

@@ -21,6 +21,26 @@ func Beside(in *instance.Instance, dim int) (by scalar.Op, ok bool) {
 	return by, ok && by == scalar.Add
 }
 
+// Once says by which operator the results of an operation's only reduction along a dim combine. What it goes on with is computed of what they make together, once.
+func Once(in *instance.Instance, dim int) (by scalar.Op, ok bool) {
+	if Stored(in, dim) || in.Dims[dim].Index {
+		return scalar.NoOp, false
+	}
+	found := 0
+	for _, s := range in.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Reduce {
+				found++
+				if ok = slices.Contains(e.Over, dim) && !e.IsAt(); ok {
+					by = e.Monoid
+				}
+			}
+			return true
+		})
+	}
+	return by, ok && found == 1
+}
+
 func partialBeside(in *instance.Instance, dim int, joins func(operand int) bool) (by scalar.Op, ok bool) {
 	if Stored(in, dim) || in.Dims[dim].Index {
 		return scalar.NoOp, false

@@ -259,3 +259,25 @@ func combined(a, b tensorfile.Tensor, by scalar.Op) tensorfile.Tensor {
 	}
 	return out
 }
+
+// What an operation reduces once along a dim is combined once, and what it goes on with is behind that; results along the dim, and a second reduction, need all of it before.
+func TestOnce(t *testing.T) {
+	for _, c := range []struct {
+		op string
+		by scalar.Op
+		ok bool
+	}{
+		{`op:sum {dims: 1} (tensor: %h) -> (result: %k)`, scalar.Add, true},
+		{`op:mean {dims: 1} (tensor: %h) -> (result: %k)`, scalar.Add, true},
+		{`op:linear {activation: "relu"} (x: %h, A: %l) -> (result: %m)`, scalar.Add, true},
+		{`op:reduce_max {dims: 1} (tensor: %h) -> (result: %k)`, scalar.Max, true},
+		{`op:variance {dims: 1} (tensor: %h) -> (result: %k)`, scalar.Add, false},
+		{`op:softmax {dims: 1} (tensor: %h) -> (result: %h2)`, scalar.Add, false},
+	} {
+		in := bind(t, tensors+"%h2 = tensor float16 [0:4, 0:8]\noperation "+c.op+"\n")
+		by, ok := reduced.Once(in, reduced.Dims(in)[0])
+		if ok != c.ok || ok && by != c.by {
+			t.Errorf("%s: by %v, %v; expected %v, %v", c.op, by, ok, c.by, c.ok)
+		}
+	}
+}
