@@ -73,6 +73,9 @@ type part struct {
 
 const header = `// %s
 // Written by tapc %s. It needs tapc_rt.h and the run-time library, and nothing else.%s
+#if defined(__AVX512FP16__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("no-avx512fp16") // with which GCC 12 leaves out that a float becomes a float16 and a float again, in vectors
+#endif
 #include <math.h>
 #include <stdint.h>
 
