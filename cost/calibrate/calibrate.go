@@ -131,6 +131,10 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	group.SetLimit(runtime.NumCPU())
 	for i := range list {
 		p := &list[i]
+		if j := slices.IndexFunc(list[:i], func(q probe) bool { return q.plan == p.plan && q.graph.Text() == p.graph.Text() }); j >= 0 {
+			p.program = list[j].program // on other threads
+			continue
+		}
 		p.program = filepath.Join(o.Dir, fmt.Sprintf("probe%d", i))
 		if o.Reuse && p.built() {
 			continue
@@ -146,11 +150,11 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 
 // Round measures each probe once more.
 func (r *Run) Round(ctx context.Context) error {
-	for i := range r.probes {
-		p := &r.probes[i]
+	for from := 0; from < len(r.probes); {
 		before, err := r.Settle(ctx)
-		if err == nil {
-			err = p.run(ctx)
+		i, end := from, time.Now().Add(between)
+		for ; err == nil && i < len(r.probes) && (i == from || time.Now().Before(end)); i++ {
+			err = r.probes[i].run(ctx)
 		}
 		if err != nil {
 			return err
@@ -159,7 +163,9 @@ func (r *Run) Round(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.paces = append(p.paces, [2]float64{before, after})
+		for ; from < i; from++ {
+			r.probes[from].paces = append(r.probes[from].paces, [2]float64{before, after})
+		}
 	}
 	return nil
 }

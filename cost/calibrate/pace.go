@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Limits of paces: by which factor a computation takes longer or shorter than it usually does where the cores are in another state, how long is waited for them at a time, and between looks.
+// Limits of paces: by which factor a computation takes longer or shorter than it usually does where the cores are in another state, how long is waited for them at a time, between looks, and what may be measured between two.
 const (
 	unusual  = 1.15
 	patience = 3 * time.Second
 	interval = 50 * time.Millisecond
+	between  = 500 * time.Millisecond
 )
 
 // paceRuns is how often the program of a pace runs.

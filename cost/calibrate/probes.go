@@ -250,8 +250,9 @@ func giveExchange(d *machine.Device, p *probe) {
 		writing = 2/c.Bandwidth.Value - 1/c.Read.Value
 	}
 	reading := func(copied float64) float64 { return 1 / max(1/copied-writing, 1/c.Read.Value) }
-	f := p.rate(p.things)
-	c.Exchange = machine.Figure{Value: reading(f.Value), Low: reading(f.Low), High: reading(f.High)}
+	sorted := slices.Sorted(slices.Values(p.times)) // the best is of two threads that had one core after the other
+	of := func(t float64) float64 { return reading(p.things / t) }
+	c.Exchange = machine.Figure{Value: of(Median(sorted)), Low: of(sorted[len(sorted)-1]), High: of(sorted[0])}
 }
 
 // faster is the greater of two figures.
