@@ -44,11 +44,12 @@ func TestRandomDevices(t *testing.T) {
 	if testkit.Full() {
 		graphs = 3000
 	}
-	const oneResult = 478 // a device needs one of the two results of an application, and has no use for what the other is computed from
+	// A device needs one of the two results of an application, and has no use for what the other is computed from; strides of a convolution leap over a box that another device has.
+	special := []uint64{478, 2743}
 	var held memory
-	for seed := range graphs + 1 {
-		if seed == graphs {
-			seed = oneResult
+	for seed := range graphs + uint64(len(special)) {
+		if seed >= graphs {
+			seed = special[seed-graphs]
 		}
 		g, err := generateOf(seed, 8, narrow[seed%4], reducing[seed%2]...)
 		if err != nil {
@@ -88,16 +89,16 @@ var reducing = [2][]string{nil, {"matmul", "linear", "sum", "mean", "reduce_max"
 	"permute", "reshape", "concat", "relu", "cast"}}
 
 // narrow are the element types of graphs that reduce, of every fourth one floats that are summed in wider ones.
-var narrow = [4][]scalar.DType{1: {scalar.BFloat16, scalar.Float16, scalar.BFloat16, scalar.Bool, scalar.Int64}}
+var narrow = [4][]scalar.DType{3: {scalar.BFloat16, scalar.Float16, scalar.BFloat16, scalar.Bool, scalar.Int64}}
 
 // lowerSpread takes a graph with placed shards to a schedule, which it verifies after each pass, and gives how many cells move; exact says that these are what projections
 // say, no more. (What some kernels read follows from quotients, which a schedule bounds by a box: then that moves.)
 func lowerSpread(t *testing.T, seed uint64, x *ir.Graph) (moved int64, exact bool) {
 	t.Helper()
 	for _, s := range standard.Steps(kernels.Builtin(), lower.Options{}, cpu.Choosers()...) {
-		var expected, bounded int64
+		var least, expected, bounded int64
 		if s.Name == "lower" {
-			expected, bounded = cellsToMove(t, x)
+			least, expected, bounded = cellsToMove(t, x)
 		}
 		if err := s.Run(x); err != nil {
 			t.Fatalf("seed %d: %s: %v", seed, s.Name, err)
@@ -112,8 +113,8 @@ func lowerSpread(t *testing.T, seed uint64, x *ir.Graph) (moved int64, exact boo
 			continue
 		}
 		heldOnce(t, seed, x)
-		if moved = cellsMoved(x); moved != bounded || bounded < expected {
-			t.Errorf("seed %d: %d cells move, expected %d, and %d are read", seed, moved, bounded, expected)
+		if moved = cellsMoved(x); moved > bounded || moved < least || bounded < expected { // boxes of which strides leap over all cells stay where they are
+			t.Errorf("seed %d: %d cells move, expected %d to %d, and %d are read", seed, moved, least, bounded, expected)
 		}
 		exact = bounded == expected
 	}
@@ -438,14 +439,14 @@ func (c cells) add(whole, box zspace.Range) {
 }
 
 // cellsToMove counts what devices read and do not compute, and what the caller is given and device 0 does not compute. Inputs are on device 0, constants
-// where they are read. Exact are the cells that projections give, bounded those in the boxes that the conditions of kernels leave.
-func cellsToMove(t *testing.T, x *ir.Graph) (exact, bounded int64) {
+// where they are read. Exact are the cells that projections give, bounded those in the boxes that the conditions of kernels leave, and least those of them that kernels read.
+func cellsToMove(t *testing.T, x *ir.Graph) (least, exact, bounded int64) {
 	t.Helper()
 	p, err := tensorops.ProgramOf(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, boxed, made, devices := map[region]cells{}, map[region]cells{}, map[region]cells{}, int64(1)
+	met, read, boxed, made, devices := map[region]cells{}, map[region]cells{}, map[region]cells{}, map[region]cells{}, int64(1)
 	note := func(of map[region]cells, tensor ir.NodeID, device int64, box zspace.Range) {
 		if of[region{tensor, device}] == nil {
 			of[region{tensor, device}] = cells{}
@@ -469,10 +470,7 @@ func cellsToMove(t *testing.T, x *ir.Graph) (exact, bounded int64) {
 			if box, err = lower.Narrowed(in, box); err != nil {
 				t.Fatal(err)
 			}
-			known, err := uses.Reads(lower.KernelOf(in, box))
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := lower.KernelOf(in, box)
 			for _, d := range application.PlacementOf(x.Node(a)) {
 				devices = max(devices, d+1)
 				for i, o := range in.Operands {
@@ -486,8 +484,29 @@ func cellsToMove(t *testing.T, x *ir.Graph) (exact, bounded int64) {
 							note(read, o.Sel.Tensor, d, b.Range())
 						}
 					}
-					for _, b := range known[i] {
-						note(boxed, o.Sel.Tensor, d, b)
+				}
+				for _, u := range uses.Of(k) {
+					if u.Err != nil {
+						t.Fatal(u.Err)
+					}
+					if u.Write || u.Never {
+						continue
+					}
+					tensor := in.Operands[u.Operand].Sel.Tensor
+					note(boxed, tensor, d, u.Hull)
+					image := u.Image(k)
+					if image.Dense {
+						note(met, tensor, d, u.Hull)
+						continue
+					}
+					for c := range u.Hull.Points() {
+						if image.Holds(c) {
+							one := zspace.Range{Start: c.Clone(), End: c.Clone()}
+							for i := range one.End {
+								one.End[i]++
+							}
+							note(met, tensor, d, one)
+						}
 					}
 				}
 			}
@@ -530,7 +549,7 @@ func cellsToMove(t *testing.T, x *ir.Graph) (exact, bounded int64) {
 		}
 		return n + copies
 	}
-	return missing(read), missing(boxed)
+	return missing(met), missing(read), missing(boxed)
 }
 
 // cellsMoved counts what transfers carry.

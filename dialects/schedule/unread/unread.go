@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/uses"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/images"
 )
 
 // Drop removes the transfers into arena buffers of whose cells no step reads any (TAP0308), as of an operand that a kernel has and does not
@@ -16,16 +17,16 @@ func Drop(g *ir.Graph) {
 	dropped := map[ir.NodeID][]ir.NodeID{}
 	for again := true; again; { // what only a dropped transfer read
 		again = false
-		var read map[ir.NodeID][]zspace.Range
+		var read map[ir.NodeID][]images.Image
 		for n := range g.Nodes() {
 			t, box, ok := arrival(g, n)
 			if !ok {
 				continue
 			}
 			if read == nil {
-				read = readBoxes(g)
+				read = reads(g)
 			}
-			if !slices.ContainsFunc(read[t.To], box.Overlaps) {
+			if !slices.ContainsFunc(read[t.To], func(r images.Image) bool { return meets(r, box) }) {
 				dropped[n.ID] = t.After
 				g.Remove(n.ID)
 				again = true
@@ -85,25 +86,37 @@ func mended(after []ir.NodeID, dropped map[ir.NodeID][]ir.NodeID) (out []ir.Node
 	return out
 }
 
-// readBoxes gives the boxes of each buffer that steps read, at least.
-func readBoxes(g *ir.Graph) map[ir.NodeID][]zspace.Range {
-	read := map[ir.NodeID][]zspace.Range{}
+// reads gives what steps read of each buffer.
+func reads(g *ir.Graph) map[ir.NodeID][]images.Image {
+	read := map[ir.NodeID][]images.Image{}
 	for n := range g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Transfer:
 			if from, ok := bufferAt(g, b.From); ok {
-				read[b.From] = append(read[b.From], b.Box(from))
+				read[b.From] = append(read[b.From], images.Box(b.Box(from)))
 			}
 		case *schedule.Kernel:
-			boxes, err := uses.Reads(b)
-			for i, o := range b.Operands {
-				if whole, ok := bufferAt(g, o.Buffer); ok && err != nil && o.Mode == schedule.Read {
-					read[o.Buffer] = append(read[o.Buffer], whole.Range)
-				} else if err == nil {
-					read[o.Buffer] = append(read[o.Buffer], boxes[i]...)
+			for _, u := range uses.Of(b) {
+				id := b.Operands[u.Operand].Buffer
+				whole, ok := bufferAt(g, id)
+				switch {
+				case !ok || u.Write || u.Never:
+				case u.Err != nil: // nobody knows which cells
+					read[id] = append(read[id], images.Box(whole.Range))
+				default:
+					read[id] = append(read[id], u.Image(b))
 				}
 			}
 		}
 	}
 	return read
+}
+
+// meets says whether some of what is read is in a box, or may be: cells that strides leap over are not read.
+func meets(read images.Image, box zspace.Range) bool {
+	if !read.Hull.Overlaps(box) {
+		return false
+	}
+	_, found, decided := read.Meet(images.Box(box))
+	return found || !decided
 }

@@ -42,6 +42,8 @@ func TestDrop(t *testing.T) {
 		{"unread", "", "", "back first", "first"},
 		{"near miss: read by a kernel", "a + a", "a + b", "back first fourth", "first fourth"},
 		{"near miss: another box of it is read", "(d0) -> (d0),\n    b", "(d0) -> (d0 + 4),\n    b", "back second", "second"},
+		{"strides leap over it", "(d0) -> (d0),\n    b", "(d0) -> (8*d0),\n    b", "back first", "first"},
+		{"near miss: strides meet it", "(d0) -> (d0),\n    b", "(d0) -> (7*d0),\n    b", "back first second", "second"},
 		{"near miss: given to the caller", "%more {after: [%second], range: [4:6]}", "%out {after: [%second], range: [0:1]}", "back first third", "third"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
