@@ -170,7 +170,7 @@ func (r *Run) Round(ctx context.Context) error {
 	return nil
 }
 
-// Hop gives the seconds that a program takes now in which one core waits for another again and again; 0 if the options ask for no devices.
+// Hop gives the seconds that a program takes now in which one core waits for another again and again; 0 of one core.
 func (r *Run) Hop(ctx context.Context) (float64, error) {
 	for i := range r.probes {
 		if p := &r.probes[i]; p.what == handing {

@@ -28,6 +28,9 @@ type levelled struct {
 	tile int64
 }
 
+// tasks is how many there are along it.
+func (l levelled) tasks() int64 { return (l.dim.Extent + l.tile - 1) / max(l.tile, 1) }
+
 // dealt gives the dimensions that the tasks of a kernel follow, outermost first; none if nobody knows.
 func dealt(x *pricing) (list []levelled) {
 	if c, ok := x.product(); ok {
@@ -53,16 +56,19 @@ func dealt(x *pricing) (list []levelled) {
 	return list
 }
 
-// portions gives the loops of each of the first units; nil where nobody knows.
+// portions gives the loops of each of the first units that share a kernel, of one that has done it before others have begun all; nil where nobody knows, or nothing is known of what units have from
+// each other.
 func portions(x *pricing) (list []zspace.Range) {
 	k := x.analysis.Kernel
-	if x.units == 1 {
+	switch {
+	case !exchanges(x.device).Known():
+		return nil
+	case alone(x):
 		return []zspace.Range{k.Space()}
 	}
-	dims := dealt(x)
-	tasks := int64(1)
+	dims, tasks := dealt(x), int64(1)
 	for _, d := range dims {
-		tasks *= (d.dim.Extent + d.tile - 1) / max(d.tile, 1)
+		tasks *= d.tasks()
 	}
 	if tasks < x.units {
 		return nil
@@ -71,7 +77,7 @@ func portions(x *pricing) (list []zspace.Range) {
 		box := k.Space()
 		from, to, each := tasks*u/x.units, tasks*(u+1)/x.units-1, tasks
 		for _, d := range dims {
-			each /= (d.dim.Extent + d.tile - 1) / d.tile
+			each /= d.tasks()
 			first, last := from/each, to/each
 			restrict(box, k, d.dim, first*d.tile, min((last+1)*d.tile, d.dim.Extent)-1)
 			if first != last { // the rest is in one of both with any value
@@ -82,6 +88,19 @@ func portions(x *pricing) (list []zspace.Range) {
 		list = append(list, box)
 	}
 	return list
+}
+
+// alone says whether one unit carries a kernel out, or the one that begins it has done it before others have begun.
+func alone(x *pricing) bool {
+	steps, err := x.compute()
+	if err != nil || x.units == 1 {
+		return true
+	}
+	sum := 0.0
+	for _, s := range steps {
+		sum += total(s[s.longest()]).Value
+	}
+	return sum*float64(x.units-1) < x.device.Region.Value
 }
 
 // restrict leaves of the loops of a dimension the box of its values from a first to a last one.
@@ -99,8 +118,8 @@ func restrict(box zspace.Range, k *schedule.Kernel, d nest.Dim, first, last int6
 }
 
 // touchedBy gives what each of the first units touches through an operand, of what all do.
-func touchedBy(x *pricing, loops []zspace.Range, t work.Touch) (list boxes) {
-	for _, box := range loops {
+func touchedBy(x *pricing, t work.Touch) (list boxes) {
+	for _, box := range x.loops {
 		lo, hi, err := x.analysis.Kernel.Operands[t.Operand].Access.Hull(box)
 		if err != nil {
 			return nil
@@ -117,32 +136,15 @@ func touchedBy(x *pricing, loops []zspace.Range, t work.Touch) (list boxes) {
 	return list
 }
 
-// touchedOf gives it of each touch of a kernel; nil where units have nothing from each other that takes longer. What one unit has done before others have begun it does alone.
+// touchedOf gives it of each touch of a kernel; nil where nobody knows.
 func touchedOf(x *pricing) (list []boxes) {
-	if !exchanges(x.device).Known() {
+	if len(x.loops) == 0 {
 		return nil
 	}
-	loops := portions(x)
-	if first(x) {
-		loops = []zspace.Range{x.analysis.Kernel.Space()}
-	}
 	for _, t := range x.work.Touches {
-		list = append(list, touchedBy(x, loops, t))
+		list = append(list, touchedBy(x, t))
 	}
 	return list
-}
-
-// first says whether the unit that begins a kernel has done it before others have begun.
-func first(x *pricing) bool {
-	steps, err := x.compute()
-	if err != nil || x.units == 1 {
-		return true
-	}
-	sum := 0.0
-	for _, s := range steps {
-		sum += total(s[s.longest()]).Value
-	}
-	return sum*float64(x.units-1) < x.device.Region.Value
 }
 
 // exchanges gives the bytes a second that a unit reads of what another has in its own caches.
@@ -202,10 +204,9 @@ func held(before []boxes, now boxes, write bool) []boxes {
 // packedAcross is how many bytes of what a product packs for all units these read of panels that others packed.
 func packedAcross(x *pricing) (bytes float64) {
 	c, ok := x.product()
-	if !ok || x.units == 1 || first(x) {
+	if !ok || len(x.loops) < 2 {
 		return 0
 	}
-	loops := portions(x)
 	for _, p := range x.stages[0].Placements {
 		i := slices.IndexFunc(x.analysis.Kernel.Operands, func(o schedule.Operand) bool { return o.Name == p.Operand })
 		if p.Scope != schedule.DeviceScope || i != c.Left && i != c.Right {
@@ -220,13 +221,11 @@ func packedAcross(x *pricing) (bytes float64) {
 		for _, d := range slices.Concat(along, nest.Followed(c.Batch, c.Views[i], true), c.Reduction) {
 			n *= float64(d.Extent)
 		}
-		if now := touchedBy(x, loops, x.work.Touches[j]); len(now) > 0 {
-			times := 0.0
-			for _, b := range now {
-				times += cells(b) / max(1, cells(x.work.Touches[j].Box))
-			}
-			bytes += n * max(0, times*float64(x.units)/float64(len(now))-1)
+		times := 0.0 // that all units together need each panel
+		for _, b := range touchedBy(x, x.work.Touches[j]) {
+			times += cells(b) / max(1, cells(x.work.Touches[j].Box)) * float64(x.units) / float64(len(x.loops))
 		}
+		bytes += n * max(0, times-1)
 	}
 	return bytes
 }

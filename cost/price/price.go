@@ -1,7 +1,7 @@
 // Package price says what the kernels of a schedule take on a machine, without running them: times with intervals, made of terms that say why.
 //
 // A kernel computes while its operands travel; where either is the longer, it is what bounds the kernel. Rates and bandwidths are those of a machine file
-// (cost/machine), counts those of cost/work; which cache has an operand follows from what was touched since it was last. It must not run or measure
+// (cost/machine), counts those of cost/work; which cache has an operand, and whose, follows from what was touched since it was last, and by whom. It must not run or measure
 // anything. Read next: cpu.go, the terms of a kernel on a CPU.
 package price
 
@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Interval is a time in seconds, and between which it is thought to be.
@@ -133,6 +134,7 @@ func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buf
 			}
 			x.kernel = &pricing{device: d, analysis: nest.Analyze(b, buffers), work: x.work, settings: s}
 			x.kernel.choose(kind)
+			x.kernel.loops = portions(x.kernel)
 			x.units = touchedOf(x.kernel)
 		case *schedule.Transfer:
 			d, ok := s.Copies[id]
@@ -221,7 +223,8 @@ type pricing struct {
 	form     string
 	few      bool // a row of few elements in each lane
 	units    int64
-	even     float64 // the part of their caches that units fill, of which those with less work leave some
+	loops    []zspace.Range // of each of the first units, where they are known
+	even     float64        // the part of their caches that units fill, of which those with less work leave some
 }
 
 // step is what a kernel does at a time: the terms of each resource.

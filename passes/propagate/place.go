@@ -123,6 +123,11 @@ func (p *propagation) deal(n *ir.Node, result ir.NodeID, blocks []block) error {
 			boxes, places = append(boxes, moved(piece, index.Start, 1)), append(places, b.devices[i])
 		}
 	}
+	return p.boxed(n, boxes, places)
+}
+
+// boxed cuts an operation into boxes of its index, each of which is on devices of its own.
+func (p *propagation) boxed(n *ir.Node, boxes []zspace.Range, places [][]int64) error {
 	ids, err := cut.Operation(p.g, p.lib, n, "the plan", cut.Cut{Levels: []cut.Level{{Boxes: boxes}}})
 	if err != nil {
 		return err
@@ -166,12 +171,8 @@ func (p *propagation) convert(r *Result) error {
 			if !tile(boxes, index) {
 				boxes, places = []zspace.Range{index}, [][]int64{union(places...)}
 			}
-			ids, err := cut.Operation(p.g, p.lib, n, "the plan", cut.Cut{Levels: []cut.Level{{Boxes: boxes}}})
-			if err != nil {
+			if err := p.boxed(n, boxes, places); err != nil {
 				return err
-			}
-			for i, a := range ids {
-				application.Place(p.g.Node(a), places[i])
 			}
 		}
 	}

@@ -24,8 +24,9 @@ const (
 	launcherName   = "tapc-plugin-launcher"
 )
 
-// ownEnvironment is the environment of a supervisor and a launcher.
-var ownEnvironment = []string{}
+// ownEnvironment is that of a supervisor and a launcher. Whoever closes a plugin waits for its supervisor, and a program with the race detector ends a second later unless it is told otherwise; others
+// do not read it.
+var ownEnvironment = []string{"GORACE=atexit_sleep_ms=0"}
 
 // supervisable says that this program's main function calls Main.
 var supervisable atomic.Bool
