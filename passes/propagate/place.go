@@ -3,7 +3,6 @@ package propagate
 import (
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
@@ -11,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/tiling"
 )
 
 // place puts each application of what was cut on all devices of the mesh that have its block; an effect happens on the first of them alone.
@@ -168,8 +168,11 @@ func (p *propagation) convert(r *Result) error {
 			for i := range boxes {
 				boxes[i] = moved(moved(boxes[i], t.Range().Start, -1), index.Start, 1)
 			}
-			if !tile(boxes, index) {
-				boxes, places = []zspace.Range{index}, [][]int64{union(places...)}
+			switch fault, err := tiling.Check(index, boxes); {
+			case err != nil:
+				return err
+			case fault != nil: // all devices convert all
+				boxes, places = []zspace.Range{index}, [][]int64{slices.Concat(places...)}
 			}
 			if err := p.boxed(n, boxes, places); err != nil {
 				return err
@@ -185,27 +188,8 @@ func shared(boxes []zspace.Range, places [][]int64, box zspace.Range, devices []
 	if i < 0 {
 		return append(boxes, box.Clone()), append(places, slices.Clone(devices))
 	}
-	places[i] = union(places[i], devices)
+	places[i] = append(places[i], devices...)
 	return boxes, places
-}
-
-// union gives the devices of some lists, each once, in order.
-func union(lists ...[]int64) []int64 {
-	all := slices.Concat(lists...)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// tile says whether boxes are all of an index, and none of it twice.
-func tile(boxes []zspace.Range, index zspace.Range) bool {
-	cells := new(big.Int)
-	for i, a := range boxes {
-		if slices.ContainsFunc(boxes[:i], a.Overlaps) {
-			return false
-		}
-		cells.Add(cells, a.BigSize())
-	}
-	return cells.Cmp(index.BigSize()) == 0
 }
 
 // moved gives a box that lies by some steps, times a factor, elsewhere.
