@@ -35,46 +35,57 @@ const Exchange Kind = "exchange"
 // Kinds lists the collectives.
 var Kinds = []string{string(Broadcast), string(AllGather), string(ReduceScatter), string(AllReduce), string(AllToAll)}
 
-// Price is what a collective takes by one algorithm. Bytes are what each device sends at most.
+// Price is what a collective takes by one algorithm. Bytes are what each device sends at most, Sent what all of them send together.
 type Price struct {
 	Algorithm string
 	Steps     float64
 	Bytes     float64
+	Sent      float64
 	Latency   float64 // seconds of Seconds that its steps take, of any size
 	Seconds   machine.Figure
 }
 
-// flat is a group of devices whose links are all alike. Sharing is how many groups that work at the same time pass one port.
+// flat is a group of devices whose links are all alike. Sharing is how many groups that work at the same time pass one port, and crowd how many times what one device sends
+// passes it where all of them send to all others: those of one member of a locality may have one port together.
 type flat struct {
 	n       float64
 	link    *machine.Link
 	sharing float64
+	crowd   float64
 }
 
-// price is the time of steps in which each device sends so many bytes.
-func (f flat) price(algorithm string, steps, bytes float64) Price {
+// crowded is the group for algorithms in which all devices send to all others. In a ring, and in a tree with one root, one device of a member sends to others.
+func (f flat) crowded() flat {
+	f.sharing *= f.crowd
+	return f
+}
+
+// price is the time of steps in which a device sends so many bytes at most, and all of them together so many.
+func (f flat) price(algorithm string, steps, bytes, all float64) Price {
 	at := func(latency, bandwidth float64) float64 { return steps*latency + bytes/bandwidth }
 	l, b, sent := f.link.Latency, f.link.Bandwidth, bytes
-	if bytes *= f.sharing; f.link.Each == machine.EachLocality { // all share one
-		bytes *= f.n
+	if f.link.Each == machine.EachLocality { // all share one
+		bytes = all
 	}
-	return Price{algorithm, steps, sent, steps * l.Value, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
+	bytes *= f.sharing
+	return Price{algorithm, steps, sent, all, steps * l.Value, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
 }
 
 // all appends the prices of the algorithms that carry out a collective of so many bytes, the whole of it, in a group.
 func (f flat) all(list []Price, kind Kind, bytes float64) []Price {
 	part, up := bytes*(f.n-1)/f.n, math.Ceil(math.Log2(f.n))
+	once := (f.n - 1) * bytes // what arrives if each of the others gets all bytes
 	switch kind {
 	case Broadcast:
-		return append(list, f.price("tree", up, up*bytes), f.price("ring", up+f.n-1, 2*part), f.price("direct", 1, (f.n-1)*bytes))
+		return append(list, f.price("tree", up, up*bytes, once), f.price("ring", up+f.n-1, 2*part, up*bytes/2+once), f.price("direct", 1, once, once))
 	case AllGather, ReduceScatter:
-		return append(list, f.price("tree", up, part), f.price("ring", f.n-1, part), f.price("direct", 1, part))
+		return append(list, f.crowded().price("tree", up, part, once), f.price("ring", f.n-1, part, once), f.crowded().price("direct", 1, part, once))
 	case Exchange:
-		return append(list, f.price("direct", 1, bytes))
+		return append(list, f.price("direct", 1, bytes, f.n*bytes))
 	case AllReduce:
-		return append(list, f.price("tree", 2*up, 2*up*bytes), f.price("ring", 2*(f.n-1), 2*part), f.price("direct", 1, (f.n-1)*bytes))
+		return append(list, f.price("tree", 2*up, 2*up*bytes, 2*once), f.price("ring", 2*(f.n-1), 2*part, 2*once), f.crowded().price("direct", 1, once, f.n*once))
 	}
-	return append(list, f.price("ring", f.n-1, part), f.price("direct", 1, part))
+	return append(list, f.crowded().price("ring", f.n-1, part, once), f.crowded().price("direct", 1, part, once))
 }
 
 // fastest is the first of those that take least.
@@ -118,11 +129,12 @@ func Among(l *machine.Layout, groups [][]int64) (*Group, error) {
 		return nil, err
 	}
 	n, sharing := float64(len(devices)), sharing(l, groups, outer)
-	g := &Group{flat: flat{n, links[0], sharing}}
+	g := &Group{flat: flat{n, links[0], sharing, 1}}
 	if per := n / members; members > 1 && per > 1 {
-		g.many, g.in, g.across = true, flat{per, links[1], 1}, flat{members, links[0], sharing}
+		g.many, g.in, g.across = true, flat{per, links[1], 1, 1}, flat{members, links[0], sharing, 1}
 		if links[0].Each == "" || links[0].Each == machine.EachMember {
 			g.across.sharing *= per // those of one member go through its port at the same time
+			g.flat.crowd = max(1, per*(n-per)/(n-1))
 		}
 	}
 	return g, nil
@@ -173,25 +185,34 @@ func sharing(l *machine.Layout, groups [][]int64, port machine.Port) float64 {
 	return max(n, 1)
 }
 
+// part is a step of a hierarchical collective, which so many groups carry out at the same time.
+type part struct {
+	Price
+	groups float64
+}
+
 // hierarchical is a collective inside of groups, then between those with the same place in each, then inside again.
 func hierarchical(kind Kind, in, across flat, bytes float64) Price {
 	best := flat.fastest
-	var parts []Price
+	var parts []part
+	inner := func(k Kind, bytes float64) part { return part{best(in, k, bytes), across.n} }
+	outer := func(k Kind, bytes, groups float64) part { return part{best(across, k, bytes), groups} }
 	switch kind {
 	case AllReduce:
-		parts = []Price{best(in, ReduceScatter, bytes), best(across, AllReduce, bytes/in.n), best(in, AllGather, bytes)}
+		parts = []part{inner(ReduceScatter, bytes), outer(AllReduce, bytes/in.n, in.n), inner(AllGather, bytes)}
 	case AllGather:
-		parts = []Price{best(across, AllGather, bytes/in.n), best(in, AllGather, bytes)}
+		parts = []part{outer(AllGather, bytes/in.n, in.n), inner(AllGather, bytes)}
 	case ReduceScatter:
-		parts = []Price{best(in, ReduceScatter, bytes), best(across, ReduceScatter, bytes/in.n)}
+		parts = []part{inner(ReduceScatter, bytes), outer(ReduceScatter, bytes/in.n, in.n)}
 	case Broadcast:
-		parts = []Price{best(across, Broadcast, bytes), best(in, Broadcast, bytes)}
+		parts = []part{outer(Broadcast, bytes, 1), inner(Broadcast, bytes)}
 	default:
-		parts = []Price{best(in, AllToAll, bytes), best(across, AllToAll, bytes)}
+		parts = []part{inner(AllToAll, bytes), outer(AllToAll, bytes, in.n)}
 	}
 	sum := Price{Algorithm: "hierarchical"}
 	for _, p := range parts {
 		sum.Steps, sum.Bytes, sum.Latency = sum.Steps+p.Steps, sum.Bytes+p.Bytes, sum.Latency+p.Latency
+		sum.Sent += p.groups * p.Sent
 		sum.Seconds = machine.Figure{Value: sum.Seconds.Value + p.Seconds.Value, Low: sum.Seconds.Low + p.Seconds.Low, High: sum.Seconds.High + p.Seconds.High}
 	}
 	return sum

@@ -75,7 +75,7 @@ func (b *placing) part(c *call, id ir.NodeID) []propagate.Transfer {
 		of = 2
 		name += fmt.Sprintf(", phase %d", phase+1)
 	}
-	x := simulate.Task{Name: name, Device: -1, Latency: p.Latency / of, Seconds: (p.Seconds.Value - p.Latency) / of, Bytes: p.Bytes * float64(len(c.what.Devices)) / of}
+	x := simulate.Task{Name: name, Device: -1, Latency: p.Latency / of, Seconds: (p.Seconds.Value - p.Latency) / of, Bytes: p.Sent / of}
 	x.Link, x.Ports = b.lines.through(c.what.Devices)
 	c.tasks[phase] = len(b.program.Tasks)
 	b.step(id, x, price.Interval{Value: p.Seconds.Value / of, Low: p.Seconds.Low / of, High: p.Seconds.High / of})
@@ -135,9 +135,9 @@ func (b *placing) said(c *call) propagate.Transfer {
 		To: "each other by " + b.g.Name(c.node.ID), Bytes: group.Bytes(b.g, c.what.Transfers), Reason: reasons[c.what.Does]}
 	bytes, _ := x.Bytes.Float64()
 	for _, p := range c.prices[:min(2, len(c.prices))] {
-		x.Ways = append(x.Ways, propagate.Way{Words: fmt.Sprintf("%v (%s)", c.what.Does, p.Algorithm), Bytes: bytes, Seconds: p.Seconds, Terms: []propagate.Term{
+		x.Ways = append(x.Ways, propagate.Way{Words: fmt.Sprintf("%v (%s)", c.what.Does, p.Algorithm), Bytes: bytes, Sent: p.Sent, Seconds: p.Seconds, Terms: []propagate.Term{
 			{What: fmt.Sprintf("latency of %g steps of the %v", p.Steps, c.what.Does), Seconds: p.Latency},
-			{What: fmt.Sprintf("%.0f bytes that each device sends", p.Bytes), Seconds: p.Seconds.Value - p.Latency}}})
+			{What: fmt.Sprintf("%.0f bytes that a device sends", p.Bytes), Seconds: p.Seconds.Value - p.Latency}}})
 	}
 	return x
 }

@@ -103,8 +103,9 @@ func TestCollectivesOfSchedules(t *testing.T) {
 		if phases != 2 || math.Abs(taken-want.Seconds.Value) > 1e-9*taken {
 			t.Errorf("%q: %d phases of %v s, expected %v", algorithm, phases, taken, want.Seconds.Value)
 		}
-		ways := 0
+		ways, sent, links := 0, 0.0, 0.0
 		for _, x := range r.Transfers {
+			sent += x.Ways[0].Sent
 			for _, way := range x.Ways {
 				sum := 0.0
 				for _, term := range way.Terms {
@@ -120,6 +121,12 @@ func TestCollectivesOfSchedules(t *testing.T) {
 		}
 		if ways == 0 {
 			t.Error("no transfer is explained")
+		}
+		for _, bytes := range r.Result.Links {
+			links += bytes
+		}
+		if math.Abs(sent-links) > 1e-9*links {
+			t.Errorf("%q: transfers send %v bytes, and %v pass links", algorithm, sent, links)
 		}
 	}
 }

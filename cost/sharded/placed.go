@@ -190,7 +190,7 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 	there := g.Name(to.Device)
 	said := propagate.Transfer{Operation: g.Name(id), Tensor: g.Name(from.Tensor), Of: from.Tensor, From: g.Name(from.Device), To: there, Bytes: size,
 		Reason: fmt.Sprintf("%s of it is needed on %s, where it is not", box.Text(), there)}
-	way := propagate.Way{Words: "a copy", Bytes: bytes, Seconds: machine.Figure{Value: time.Value, Low: time.Low, High: time.High}}
+	way := propagate.Way{Words: "a copy", Bytes: bytes, Sent: x.Bytes, Seconds: machine.Figure{Value: time.Value, Low: time.Low, High: time.High}}
 	switch {
 	case inPlace:
 		way.Words, way.Bytes = "read in place", 0

@@ -118,12 +118,14 @@ func TestOtherLayouts(t *testing.T) {
 	}
 }
 
-// The terms of each way add up to its time.
+// The terms of each way add up to its time, and what the ways that are taken send is what passes links, whichever algorithms they are.
 func TestTerms(t *testing.T) {
 	ways := 0
 	for _, allow := range []permission.Set{0, permission.Reassociate} {
 		r, _, _ := priced(t, `{"tensor": "w1", "dims": ["", "t"]}, {"tensor": "w2", "dims": ["", "t"]}, {"tensor": "y", "dims": ["t", ""]}`, allow)
+		sent, links := 0.0, 0.0
 		for _, x := range r.Transfers {
+			sent += x.Ways[0].Sent
 			for _, way := range x.Ways {
 				sum := 0.0
 				for _, term := range way.Terms {
@@ -133,6 +135,12 @@ func TestTerms(t *testing.T) {
 					t.Errorf("%s: terms of %v, and %v", way.Words, sum, way.Seconds.Value)
 				}
 			}
+		}
+		for _, bytes := range r.Result.Links {
+			links += bytes
+		}
+		if sent == 0 || math.Abs(sent-links) > 1e-9*links {
+			t.Errorf("transfers send %v bytes, and %v pass links", sent, links)
 		}
 	}
 	if ways < 6 {

@@ -186,7 +186,7 @@ func (b *builder) flow(t *propagate.Transfer, s reshard.Step, group []int64, bef
 	}
 	p := list[0]
 	x := simulate.Task{Name: fmt.Sprintf("%s of %s along %s", s.Kind, t.Tensor, b.place.Mesh.Names(s.Axes)), Device: -1, Latency: p.Latency, Seconds: p.Seconds.Value - p.Latency,
-		Bytes: p.Bytes * float64(len(group))}
+		Bytes: p.Sent}
 	for _, d := range group {
 		for _, i := range before[d] {
 			if !slices.Contains(x.After, i) {

@@ -33,11 +33,12 @@ type Transfer struct {
 	Notes             []diag.Note // the annotations that do not agree
 }
 
-// Way is one way to do what a transfer does. Seconds are 0 without a machine.
+// Way is one way to do what a transfer does. Seconds and Sent are 0 without a machine.
 type Way struct {
 	Words   string
 	Steps   []reshard.Step // nil for what is done to other tensors instead
-	Bytes   float64        // that arrive at all devices
+	Bytes   float64        // that arrive at all devices, at least
+	Sent    float64        // that pass links, as its algorithms send them: all devices together
 	Seconds machine.Figure
 	Terms   []Term // of Seconds
 }
@@ -131,6 +132,7 @@ func (m *mover) carry(steps []reshard.Step) ([]Way, error) {
 			best = all[0]
 			w.Terms = append(w.Terms, m.terms(x, best)...)
 		}
+		w.Sent += m.sent(x, best)
 		t := best.Seconds
 		w.Seconds = machine.Figure{Value: w.Seconds.Value + t.Value, Low: w.Seconds.Low + t.Low, High: w.Seconds.High + t.High}
 		chosen = append(chosen, best.Algorithm)
@@ -143,7 +145,7 @@ func (m *mover) carry(steps []reshard.Step) ([]Way, error) {
 			return nil, err
 		}
 		for _, x := range all[1:min(len(all), 2)] {
-			w.Seconds, w.Words, w.Terms = x.Seconds, m.words(steps, []string{x.Algorithm}), m.terms(steps[0], x)
+			w.Seconds, w.Words, w.Sent, w.Terms = x.Seconds, m.words(steps, []string{x.Algorithm}), m.sent(steps[0], x), m.terms(steps[0], x)
 			list = append(list, w)
 		}
 	}
@@ -153,7 +155,13 @@ func (m *mover) carry(steps []reshard.Step) ([]Way, error) {
 // terms are those of a step by an algorithm: the latency of its steps, and its bytes.
 func (m *mover) terms(s reshard.Step, p collective.Price) []Term {
 	return []Term{{fmt.Sprintf("latency of %g steps of the %s", p.Steps, s.Kind), p.Latency},
-		{fmt.Sprintf("%.0f bytes that each device sends", p.Bytes), p.Seconds.Value - p.Latency}}
+		{fmt.Sprintf("%.0f bytes that a device sends", p.Bytes), p.Seconds.Value - p.Latency}}
+}
+
+// sent is what all devices of the mesh send together in a step: those of all groups.
+func (m *mover) sent(s reshard.Step, p collective.Price) float64 {
+	n := m.p.plan.Mesh.Devices()
+	return p.Sent * float64(n/max(1, m.p.plan.Mesh.Parts(s.Axes)))
 }
 
 // words names steps: "all-gather along t (ring), slice along s".
@@ -211,7 +219,7 @@ func (m *mover) instead(o *operation, x *operand) (*Way, error) {
 			if err != nil {
 				return nil, err
 			}
-			w.Bytes += ways[0].Bytes
+			w.Bytes, w.Sent = w.Bytes+ways[0].Bytes, w.Sent+ways[0].Sent
 			t := ways[0].Seconds
 			w.Seconds = machine.Figure{Value: w.Seconds.Value + t.Value, Low: w.Seconds.Low + t.Low, High: w.Seconds.High + t.High}
 			w.Terms = append(w.Terms, ways[0].Terms...)

@@ -92,9 +92,15 @@ type (
 		Ways      []wayJSON `json:"ways"`
 	}
 	wayJSON struct {
-		Way   string       `json:"way"`
-		Bytes float64      `json:"bytes"`
-		Time  intervalJSON `json:"seconds"`
+		Way   string        `json:"way"`
+		Bytes float64       `json:"bytes"`
+		Sent  float64       `json:"sent_bytes"`
+		Time  intervalJSON  `json:"seconds"`
+		Terms []wayTermJSON `json:"terms"`
+	}
+	wayTermJSON struct {
+		What    string  `json:"what"`
+		Seconds float64 `json:"seconds"`
 	}
 )
 
@@ -106,7 +112,11 @@ func (m Mesh) JSON(w io.Writer) error {
 	for _, t := range m.Transfers {
 		x := transferJSON{Operation: t.Operation, Also: t.Also, Tensor: t.Tensor, From: t.From, To: t.To, Bytes: t.Bytes.String(), Reason: t.Reason}
 		for _, way := range t.Ways {
-			x.Ways = append(x.Ways, wayJSON{way.Words, way.Bytes, intervalJSON{way.Seconds.Value, way.Seconds.Low, way.Seconds.High}})
+			y := wayJSON{way.Words, way.Bytes, way.Sent, intervalJSON{way.Seconds.Value, way.Seconds.Low, way.Seconds.High}, []wayTermJSON{}}
+			for _, term := range way.Terms {
+				y.Terms = append(y.Terms, wayTermJSON(term))
+			}
+			x.Ways = append(x.Ways, y)
 		}
 		out.Transfers = append(out.Transfers, x)
 	}
@@ -152,7 +162,7 @@ func explain(w io.Writer, t *propagate.Transfer) error {
 	if t.Result {
 		verb = "behind"
 	}
-	fmt.Fprintf(w, "%s: %s → %s, %s %s\n  because %s\n", t.Tensor, t.From, t.To, verb, t.Operation, t.Reason)
+	fmt.Fprintf(w, "%s: %s → %s, %v bytes, %s %s\n  because %s\n", t.Tensor, t.From, t.To, t.Bytes, verb, t.Operation, t.Reason)
 	for _, n := range t.Notes {
 		fmt.Fprintf(w, "  %s: %s\n", n.Location, n.Message)
 	}
@@ -161,7 +171,7 @@ func explain(w io.Writer, t *propagate.Transfer) error {
 		if i > 0 {
 			word = "would be"
 		}
-		fmt.Fprintf(w, "  %s %s: %s, %.0f bytes arrive\n", word, way.Words, seconds(way.Seconds.Value), way.Bytes)
+		fmt.Fprintf(w, "  %s %s: %s, %.0f bytes sent\n", word, way.Words, seconds(way.Seconds.Value), way.Sent)
 		for _, x := range way.Terms {
 			fmt.Fprintf(w, "  %12s  %s\n", seconds(x.Seconds), x.What)
 		}
