@@ -17,26 +17,30 @@ type place struct {
 	offset int64
 }
 
-func placeOf(id ir.NodeID, b *schedule.Buffer) place {
-	if b.Space == schedule.Arena {
-		return place{buffer: ir.NoNode, arena: b.Device, offset: b.Offset}
-	}
-	return place{buffer: id}
-}
-
-// history follows which bytes were touched when, through a program that runs again and again.
+// history follows which bytes a device touched when, through a program that runs again and again.
 type history struct {
-	buffers map[ir.NodeID]*schedule.Buffer
-	last    map[place][]visit // of each place, those that no later one covers, the latest last
-	now     float64
-	all     float64 // bytes of different places
-	code    float64 // and of the instructions of all kernels
+	*memory
+	device ir.NodeID
+	last   map[place][]visit // of each place, those that no later one covers, the latest last
+	now    float64
+	all    float64 // bytes of different places
+	code   float64 // and of the instructions of all kernels
 }
 
-// visit is when a box of a buffer was touched last: how many bytes had been, in all, and how units have touched it since it was written.
+// memory is what the devices of a program have in common, if they are threads of one process: which of them wrote what.
+type memory struct {
+	buffers map[ir.NodeID]*schedule.Buffer
+	process *Process
+	steps   int // that all devices have done
+	written map[place][]visit
+}
+
+// visit is when a box of a buffer was touched last: how many bytes the device had touched, in all, and how units have touched it since it was written.
 type visit struct {
+	by     *history
 	buffer ir.NodeID
 	box    zspace.Range
+	step   int
 	at     float64
 	held   []boxes
 }
@@ -44,50 +48,91 @@ type visit struct {
 // mostVisits bounds how many parts of a place are known apart: an earlier one is as good as one of the last run.
 const mostVisits = 64
 
-// replay runs through what a device does once, so that the next run finds what the last left.
-func replay(steps []done, buffers map[ir.NodeID]*schedule.Buffer) *history {
-	h := &history{buffers: buffers, last: map[place][]visit{}}
-	parts, sizes := map[ir.NodeID]float64{}, map[place]float64{} // of buffers what is touched of them
-	for _, s := range steps {
+// replay runs through what devices do once, so that the next run finds what the last left. Each device has caches of its own.
+func replay(list []done, buffers map[ir.NodeID]*schedule.Buffer, process *Process) map[ir.NodeID]*history {
+	type key struct {
+		device ir.NodeID
+		buffer ir.NodeID
+	}
+	out, m := map[ir.NodeID]*history{}, &memory{buffers: buffers, process: process, written: map[place][]visit{}}
+	parts, sizes := map[key]float64{}, map[ir.NodeID]map[place]float64{} // of buffers what is touched of them
+	for _, s := range list {
+		h := out[s.device]
+		if h == nil {
+			h = &history{memory: m, device: s.device, last: map[place][]visit{}}
+			out[s.device], sizes[s.device] = h, map[place]float64{}
+		}
 		h.code += s.code
 		for _, t := range s.work.Touches {
+			id := m.origin(t.Buffer)
 			if h.find(t) == nil {
-				parts[t.Buffer] += t.Bytes
+				parts[key{s.device, id}] += t.Bytes
 			}
-			p, b := placeOf(t.Buffer, buffers[t.Buffer]), buffers[t.Buffer]
+			p, b := m.place(id), buffers[id]
 			n, _ := b.Range.BigSize().Float64()
-			sizes[p] = max(sizes[p], min(parts[t.Buffer], n*float64(b.Type().Size())))
+			sizes[s.device][p] = max(sizes[s.device][p], min(parts[key{s.device, id}], n*float64(b.Type().Size())))
 		}
 		h.touch(s)
 	}
-	for _, n := range sizes {
-		h.all += n
+	for d, h := range out {
+		for _, n := range sizes[d] {
+			h.all += n
+		}
 	}
-	return h
+	return out
+}
+
+// origin gives the buffer in whose memory a buffer is.
+func (m *memory) origin(id ir.NodeID) ir.NodeID {
+	if m.process != nil {
+		if o, ok := m.process.Aliases[id]; ok {
+			return o
+		}
+	}
+	return id
+}
+
+func (m *memory) place(id ir.NodeID) place {
+	if b := m.buffers[id]; b.Space == schedule.Arena {
+		return place{buffer: ir.NoNode, arena: b.Device, offset: b.Offset}
+	}
+	return place{buffer: id}
 }
 
 // touch takes note of what a step touches.
 func (h *history) touch(s done) {
+	h.steps++
 	for i, t := range s.work.Touches {
 		h.now += t.Bytes
-		p := placeOf(t.Buffer, h.buffers[t.Buffer])
+		id := h.origin(t.Buffer)
+		p := h.place(id)
 		var now []boxes
 		if len(s.units) > 0 {
 			now = held(h.held(t), s.units[i], t.Write)
 		}
-		list := slices.DeleteFunc(h.last[p], func(v visit) bool { return v.buffer != t.Buffer || t.Box.Contains(v.box) })
-		if len(list) == mostVisits {
-			list = slices.Delete(list, 0, 1)
+		v := visit{by: h, buffer: id, box: t.Box, step: h.steps, at: h.now, held: now}
+		h.last[p] = note(h.last[p], v)
+		if h.process != nil && t.Write {
+			h.written[p] = note(h.written[p], v)
 		}
-		h.last[p] = append(list, visit{t.Buffer, t.Box, h.now, now})
 	}
+}
+
+// note adds a visit behind those of a place that it does not cover.
+func note(list []visit, v visit) []visit {
+	list = slices.DeleteFunc(list, func(o visit) bool { return o.buffer != v.buffer || v.box.Contains(o.box) })
+	if len(list) == mostVisits {
+		list = slices.Delete(list, 0, 1)
+	}
+	return append(list, v)
 }
 
 // find gives the last visit of some of what is touched, nil if there was none.
 func (h *history) find(t work.Touch) *visit {
-	list := h.last[placeOf(t.Buffer, h.buffers[t.Buffer])]
+	id := h.origin(t.Buffer)
+	list := h.last[h.place(id)]
 	for i := range slices.Backward(list) {
-		if v := &list[i]; v.buffer != t.Buffer || v.box.Overlaps(t.Box) {
+		if v := &list[i]; v.buffer != id || v.box.Overlaps(t.Box) {
 			return v
 		}
 	}
@@ -96,19 +141,38 @@ func (h *history) find(t work.Touch) *visit {
 
 // held gives how units have touched what is touched since it was written.
 func (h *history) held(t work.Touch) []boxes {
-	if v := h.find(t); v != nil && v.buffer == t.Buffer {
+	if v := h.find(t); v != nil && v.buffer == h.origin(t.Buffer) {
 		return v.held
 	}
 	return nil
 }
 
-// distance is how many bytes were touched since a kernel's operand was, with those of the kernel itself: a cache of as many has it still.
-func (h *history) distance(w *work.Work, t work.Touch) float64 {
-	v := h.find(t)
-	if v == nil {
-		return h.all
+// source is where a part of what a kernel touches was last: in the caches of its device or, where that has written it since, of another one, which has touched so many bytes after it.
+type source struct {
+	part     float64
+	distance float64
+	other    bool
+}
+
+// sources gives where what a kernel touches was last. A cache of as many bytes as were touched since, with those of the kernel itself, has it still. Of other devices it says something if it is asked to.
+func (h *history) sources(w *work.Work, t work.Touch, others bool) (list []source) {
+	own, v, whole := source{part: 1, distance: h.all}, h.find(t), cells(t.Box)
+	since := 0
+	if v != nil {
+		own.distance, since = min(h.now-v.at+w.Bytes(), h.all), v.step
 	}
-	return min(h.now-v.at+w.Bytes(), h.all)
+	id := h.origin(t.Buffer)
+	for _, o := range h.written[h.place(id)] {
+		if !others || o.by == h || o.step <= since || o.buffer != id || whole == 0 {
+			continue
+		}
+		if both, ok := t.Box.Intersect(o.box); ok {
+			part := min(own.part, cells(both)/whole)
+			own.part -= part
+			list = append(list, source{part, o.by.now - o.at + w.Bytes(), true})
+		}
+	}
+	return append(list, own)
 }
 
 // level is a place that data comes from: a cache of a device, or its memory.

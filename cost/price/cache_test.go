@@ -2,9 +2,13 @@ package price
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/work"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -63,5 +67,53 @@ func TestForeign(t *testing.T) {
 	}
 	if n := len(held([]boxes{rows, each}, columns, false)); n != 2 {
 		t.Errorf("what all have is held in %d ways more by columns", n)
+	}
+}
+
+// What another device has written since is in that one's caches, as far as it has; what nobody writes, or this device wrote last, is in its own. An alias is what it is an alias of.
+func TestOtherDevices(t *testing.T) {
+	const input, made, alias, first, second = 0, 1, 2, 10, 11
+	all, half := zspace.MustShape(8), zspace.MustShape(4)
+	buffers := map[ir.NodeID]*schedule.Buffer{}
+	for i := range ir.NodeID(3) {
+		buffers[i] = &schedule.Buffer{Range: all, DType: "float32", Space: schedule.Output, Over: ir.NoNode}
+	}
+	step := func(device ir.NodeID, touches ...work.Touch) done {
+		return done{device: device, work: &work.Work{Touches: touches}}
+	}
+	touch := func(buffer ir.NodeID, box zspace.Range, write bool) work.Touch {
+		return work.Touch{Buffer: buffer, Box: box, Write: write, Bytes: 4 * cells(box)}
+	}
+	read := touch(input, all, false)
+	list := []done{step(first, read, touch(made, all, true)), step(second, read, touch(alias, half, false), touch(alias, half, true)), step(first, touch(made, all, false))}
+	for _, x := range []struct {
+		what    string
+		process *Process
+		device  ir.NodeID
+		touch   work.Touch
+		want    []source
+	}{
+		{"an input", &Process{}, second, read, []source{{1, 64, false}}},
+		{"its own", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, second, touch(alias, half, false), []source{{1, 16, false}}},
+		{"half of it another's", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, first, touch(made, all, false), []source{{0.5, 32, true}, {0.5, 32, false}}},
+		{"no alias", &Process{}, first, touch(made, all, false), []source{{1, 32, false}}},
+		{"memories of their own", nil, first, touch(made, all, false), []source{{1, 32, false}}},
+	} {
+		devices := replay(list[:2], buffers, x.process)
+		w := &work.Work{Touches: []work.Touch{x.touch}}
+		if got := devices[x.device].sources(w, x.touch, true); !slices.Equal(got, x.want) {
+			t.Errorf("%s: %v, expected %v", x.what, got, x.want)
+		}
+		for _, s := range devices[x.device].sources(w, x.touch, false) {
+			if s.other {
+				t.Errorf("%s: of other devices though nothing is known of what travels from there", x.what)
+			}
+		}
+	}
+	// Once the first has written all, the second has nothing of its own.
+	devices := replay(append(list, list[0]), buffers, &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}})
+	x := touch(alias, half, false)
+	if got := devices[second].sources(&work.Work{}, x, true); len(got) != 2 || got[0].part != 1 || !got[0].other || got[1].part != 0 {
+		t.Errorf("what was written over: %v", got)
 	}
 }

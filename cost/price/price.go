@@ -56,7 +56,13 @@ type Kernel struct {
 type Settings struct {
 	Units   int64                            // that programs use at most; 0 is all
 	Targets map[schedule.DeviceType][]Target // whose configs kernels have, for each kind of device
-	Copies  map[ir.NodeID]ir.NodeID          // the device that makes a transfer itself; others go on beside what devices do, and leave their caches as they are
+	Process *Process                         // of devices that are threads of one; nil if each has a memory of its own, and transfers go on beside what they do
+}
+
+// Process is what devices do that are threads of one process.
+type Process struct {
+	Copies  map[ir.NodeID]ir.NodeID // the device that makes a transfer; others need no copy
+	Aliases map[ir.NodeID]ir.NodeID // of a buffer the one in whose memory it is
 }
 
 // Target is a name that configs have, and the bytes of a vector of the processors that it is for: 0 if they are not known.
@@ -84,14 +90,12 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 	if err != nil {
 		return all, err
 	}
-	buffers, histories := whole.Buffers(g), map[ir.NodeID]*history{}
-	list, byDevice, err := worksOf(g, order, buffers, m, s)
+	buffers := whole.Buffers(g)
+	list, err := worksOf(g, order, buffers, m, s)
 	if err != nil {
 		return all, err
 	}
-	for d, of := range byDevice { // each has caches of its own
-		histories[d] = replay(of, buffers)
-	}
+	histories := replay(list, buffers, s.Process)
 	all.Copies = map[ir.NodeID]Copy{}
 	for _, x := range list {
 		h := histories[x.device]
@@ -119,9 +123,8 @@ type done struct {
 	units  []boxes  // of each touch what units touch; nil if nobody knows
 }
 
-// worksOf gives the steps that devices carry out, in order, and of each device what it does.
-func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buffer, m *machine.Machine, s Settings) (list []done, byDevice map[ir.NodeID][]done, err error) {
-	byDevice = map[ir.NodeID][]done{}
+// worksOf gives the steps that devices carry out, in order.
+func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buffer, m *machine.Machine, s Settings) (list []done, err error) {
 	for _, id := range order {
 		x := done{node: g.Node(id)}
 		switch b := x.node.Body.(type) {
@@ -130,14 +133,17 @@ func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buf
 			kind := g.Node(b.Device).Body.(*schedule.Device).Type
 			d, err := m.Device("", kind.String())
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			x.kernel = &pricing{device: d, analysis: nest.Analyze(b, buffers), work: x.work, settings: s}
 			x.kernel.choose(kind)
 			x.kernel.loops = portions(x.kernel)
 			x.units = touchedOf(x.kernel)
 		case *schedule.Transfer:
-			d, ok := s.Copies[id]
+			if s.Process == nil {
+				continue
+			}
+			d, ok := s.Process.Copies[id]
 			if !ok {
 				continue
 			}
@@ -145,9 +151,9 @@ func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buf
 		default:
 			continue
 		}
-		list, byDevice[x.device] = append(list, x), append(byDevice[x.device], x)
+		list = append(list, x)
 	}
-	return list, byDevice, nil
+	return list, nil
 }
 
 // ofTransfer counts what a transfer takes: it reads a box of one buffer, and writes as much of another.
@@ -161,8 +167,9 @@ func ofTransfer(t *schedule.Transfer, buffers map[ir.NodeID]*schedule.Buffer) *w
 
 // Copy is what a transfer takes that a device makes itself. The times of its terms add up to its time.
 type Copy struct {
-	Time  Interval
-	Terms []Term
+	Time      Interval
+	Terms     []Term
+	Exchanged bool // what another device wrote is in it as the machine file has it (Cache.Exchange)
 }
 
 // carried prices a transfer by the caches of the device that makes it.
@@ -173,7 +180,7 @@ func carried(g *ir.Graph, s done, m *machine.Machine, h *history) (c Copy, err e
 	}
 	x := pricing{device: d, work: s.work, units: 1, even: 1}
 	c.Terms, _ = x.travel(s, h, false)
-	c.Time = total(c.Terms)
+	c.Time, c.Exchanged = total(c.Terms), exchanges(d).Known()
 	return c, nil
 }
 
@@ -410,19 +417,27 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {
 			others = foreign(s.units[n], h.held(t), t.Box, x.units)
 		}
-		for i, p := range parts(list, h.distance(x.work, t)) {
-			if list[i].own {
-				exchanged += p * others * t.Bytes
-				p *= max(0, 1-others)
+		for _, from := range h.sources(x.work, t, exchanges(x.device).Known()) {
+			others := others
+			if from.other {
+				others = 1
 			}
-			add(i, p*t.Bytes, t.Write)
-			add(min(i, stay), p*t.Bytes*(times-1), t.Write)
+			for i, p := range parts(list, from.distance) {
+				p *= from.part
+				if list[i].own {
+					exchanged += p * others * t.Bytes
+					p *= max(0, 1-others)
+				}
+				add(i, p*t.Bytes, t.Write)
+				add(min(i, stay), p*t.Bytes*(times-1), t.Write)
+			}
 		}
 	}
 	if len(s.units) > 0 {
-		if exchanged += packedAcross(x); exchanged > 0 {
-			terms = append(terms, Term{"caches of other cores", over(exchanged, exchanges(x.device).Times(machine.Exactly(float64(x.units))))})
-		}
+		exchanged += packedAcross(x)
+	}
+	if exchanged > 0 {
+		terms = append(terms, Term{"caches of other cores", over(exchanged, exchanges(x.device).Times(machine.Exactly(float64(x.units))))})
 	}
 	for i, n := range all {
 		switch {

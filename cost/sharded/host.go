@@ -95,8 +95,8 @@ func planOf(g *ir.Graph, order []ir.NodeID) (*devices.Plan, error) {
 	return devices.Of(g, order, program.Held()[len(program.Outputs):]), nil
 }
 
-// Copies gives of a schedule whose devices are threads of one host the device that makes each transfer for which there is anything to copy; none of others.
-func Copies(g *ir.Graph) (map[ir.NodeID]ir.NodeID, error) {
+// Process gives of a schedule whose devices are threads of one process which of them makes each transfer for which there is anything to copy, and what is in whose memory; nil of others.
+func Process(g *ir.Graph) (*price.Process, error) {
 	list := Hosted(g)
 	if len(list) == 0 {
 		return nil, nil
@@ -109,11 +109,14 @@ func Copies(g *ir.Graph) (map[ir.NodeID]ir.NodeID, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[ir.NodeID]ir.NodeID{}
+	out := &price.Process{Copies: map[ir.NodeID]ir.NodeID{}, Aliases: map[ir.NodeID]ir.NodeID{}}
 	for i, id := range order {
 		if t, ok := g.Node(id).Body.(*schedule.Transfer); ok && !plan.Aliased(t) {
-			out[id] = list[plan.Steps[i].Device]
+			out.Copies[id] = list[plan.Steps[i].Device]
 		}
+	}
+	for b := range plan.Aliases {
+		out.Aliases[b] = plan.Where(b).Buffer
 	}
 	return out, nil
 }

@@ -149,8 +149,8 @@ func (b *placing) flow(id ir.NodeID, t *schedule.Transfer) propagate.Transfer {
 	return said
 }
 
-// send fills the task of a transfer, and gives what there is to say of it. A task of a device is a copy that it makes itself: it passes no port, takes no latency, and at least what its
-// caches take for it. One that is in place takes nothing.
+// send fills the task of a transfer, and gives what there is to say of it. A task of a device is a copy that it makes itself: it passes no port, takes no latency, and what its caches and those
+// of the other device take for it; if these are not known, at least what the link takes. One that is in place takes nothing.
 func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPlace bool, own price.Copy) propagate.Transfer {
 	g := l.graph
 	from, to := g.Node(t.From).Body.(*schedule.Buffer), g.Node(t.To).Body.(*schedule.Buffer)
@@ -175,7 +175,7 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 	terms := []propagate.Term{{What: fmt.Sprintf("%.0f bytes", bytes), Seconds: travel.Value}}
 	if x.Device >= 0 {
 		latency = machine.Figure{}
-		if !inPlace && own.Time.Value > travel.Value {
+		if !inPlace && (own.Exchanged || own.Time.Value > travel.Value) {
 			travel, terms = own.Time, nil
 			for _, o := range own.Terms {
 				terms = append(terms, propagate.Term{What: "to and from " + o.What, Seconds: o.Time.Value})

@@ -242,17 +242,23 @@ func (p *Plan) Close(step int) string {
 	return text + "  }\n"
 }
 
+// Where says where a buffer is in the end, itself if it is no alias.
+func (p *Plan) Where(buffer ir.NodeID) Alias {
+	at := Alias{Buffer: buffer}
+	for next, more := p.Aliases[at.Buffer]; more; next, more = p.Aliases[at.Buffer] {
+		at = Alias{next.Buffer, at.Offset + next.Offset}
+	}
+	return at
+}
+
 // Alias gives the C that sets the slot of a buffer which is in the memory of another, behind those of all others; "" for others.
 func (p *Plan) Alias(buffer ir.NodeID, slots map[ir.NodeID]int) string {
 	if p == nil {
 		return ""
 	}
-	at, ok := p.Aliases[buffer]
-	if !ok {
+	at := p.Where(buffer)
+	if at.Buffer == buffer {
 		return ""
-	}
-	for next, more := p.Aliases[at.Buffer]; more; next, more = p.Aliases[at.Buffer] {
-		at = Alias{next.Buffer, at.Offset + next.Offset}
 	}
 	return fmt.Sprintf("  b[%d] = (char *)b[%d] + %d; // an alias\n", slots[buffer], slots[at.Buffer], at.Offset)
 }

@@ -123,7 +123,7 @@ func onDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (alone price.S
 		}
 		threads = cmp.Or(threads, d.Units*int64(len(list)))
 		_, s.Units = sharded.Threads(threads, len(list))
-		if s.Copies, err = sharded.Copies(g); err != nil {
+		if s.Process, err = sharded.Process(g); err != nil {
 			return alone, nil, err
 		}
 	}
