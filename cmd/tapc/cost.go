@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/prices"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
+	"tensortapestry.org/tapc/cost/group"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/dialects/application/planfile"
@@ -122,7 +123,10 @@ func (f *costFlags) mesh(ctx context.Context, a *app.App, file string) (m prices
 	if err := cmp.Or(err, err2); err != nil {
 		return m, err
 	}
-	return prices.OfDevices(x.Graph, on, s)
+	if m, err = prices.OfDevices(x.Graph, on, s); err == nil {
+		err = group.Enough(on, f.compile.Target, f.compile.Cuts.Devices())
+	}
+	return m, err
 }
 
 // meshOf propagates a plan through a graph, schedules it and prices it on the devices of the mesh.

@@ -44,15 +44,33 @@ func On(m *machine.Machine, g *ir.Graph) (*Place, error) {
 		if d.Number < 0 || d.Number >= int64(len(all)) {
 			e := diag.Errorf(CodePlaced, "cost", g.At(n, ""), "the machine %s has no %s for %s", m.Name, kind.Name, g.Name(n.ID)).
 				Want(fmt.Sprintf("a number below %d", len(all)), fmt.Sprint(d.Number))
-			if d.Type == schedule.Host {
-				e = e.WithHint("devices of one host are its cores, divided: give a locality more members, as tapc calibrate --devices=N writes it")
-			}
-			return nil, e
+			return nil, divided(e, kind.Kind)
 		}
 		p.Order = append(p.Order, n.ID)
 		p.At[n.ID], p.kinds[n.ID] = all[d.Number], kind.Name
 	}
 	return p, nil
+}
+
+// Enough is an error if a machine has less than so many devices of a kind, such as "cpu": those on which nothing lands are devices of a program, too.
+func Enough(m *machine.Machine, of string, devices int) error {
+	kind, err := m.Device("", of)
+	if err != nil {
+		return err
+	}
+	if all := len(m.Layout().Named(kind.Name)); all < devices {
+		return divided(diag.Errorf(CodePlaced, "cost", diag.Location{}, "the program has more devices than the machine %s", m.Name).
+			Want(fmt.Sprintf("at most %d, of which each is a %s", all, kind.Name), fmt.Sprint(devices)), kind.Kind)
+	}
+	return nil
+}
+
+// divided adds to an error how a machine has more devices of a kind, where its cores can be divided.
+func divided(e diag.Diagnostic, kind string) error {
+	if kind == schedule.Host.String() {
+		return e.WithHint("devices of one host are its cores, divided: give a locality more members, as tapc calibrate --devices=N writes it")
+	}
+	return e
 }
 
 // Prices gives what a collective takes by each algorithm: that which it names first, then the fastest. There are none among devices of several kinds, as between a

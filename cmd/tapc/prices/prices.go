@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cost/group"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/reshard"
@@ -93,17 +94,17 @@ func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (Mesh, error) 
 	return Mesh{report}, err
 }
 
-// Walk says when each step of the schedule runs, if it has kernels on several devices, which work beside each other; kernels are then priced as what one device takes.
-func (r *Report) Walk(g *ir.Graph) error {
+// Walk says when each step of a schedule for so many devices of a kind runs, if it has kernels on several, which work beside each other; kernels are then priced as what one device takes.
+func (r *Report) Walk(g *ir.Graph, kind string, count int) error {
 	devices := map[ir.NodeID]bool{}
 	for _, k := range r.Kernels {
 		devices[g.Node(k.Node).Body.(*schedule.Kernel).Device] = true
 	}
 	if len(devices) < 2 {
-		return nil
+		return group.Enough(r.on, kind, count)
 	}
 	alone, walk, err := onDevices(g, r.on, r.settings)
-	if err != nil {
+	if err = cmp.Or(err, group.Enough(r.on, kind, count)); err != nil {
 		return err
 	}
 	r.Kernels, r.Times = alone.Kernels, map[ir.NodeID]Span{}
