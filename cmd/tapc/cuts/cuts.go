@@ -5,9 +5,11 @@ package cuts
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/marginal"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -31,8 +33,9 @@ const (
 type Operation struct {
 	Operation  string      `json:"operation"`
 	Kernel     string      `json:"kernel"`
-	Index      string      `json:"index"`
-	Dimensions []Dimension `json:"dimensions"` // those of the index first, in its order: shard counts are given for these
+	Index      string      `json:"index"`            // "" of one that can not be cut at all
+	Reason     string      `json:"reason,omitempty"` // why it can not be cut at all
+	Dimensions []Dimension `json:"dimensions"`       // those of the index first, in its order: shard counts are given for these
 }
 
 // Dimension is what is said of one dimension. It is of the index if Cut is free or halo.
@@ -69,7 +72,7 @@ func Of(g *ir.Graph, lib *kernels.Library, name string) ([]Operation, error) {
 	var names []string
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*tensorops.Operation)
-		if !ok || op.IsSource() || op.IsSink() || op.IsCheck() {
+		if !ok {
 			continue
 		}
 		names = append(names, n.Label, op.Kernel)
@@ -95,7 +98,10 @@ func Of(g *ir.Graph, lib *kernels.Library, name string) ([]Operation, error) {
 // operation says it of one, from the signature that it has or that its kernel derives.
 func operation(g *ir.Graph, lib *kernels.Library, n *ir.Node) (Operation, error) {
 	op, sig, index := n.Body.(*tensorops.Operation), tensorops.SignatureOf(n), tensorops.IndexOf(n)
-	if op.IsComposite() {
+	switch {
+	case op.IsSource() || op.IsSink() || op.IsCheck():
+		return ofInterface(g, n)
+	case op.IsComposite():
 		return ofComposite(g, lib, n)
 	}
 	in, err := lib.BindOperation(g, n.ID)
@@ -151,6 +157,30 @@ func (o *Operation) steps(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
 		o.Dimensions[i].Step = &Step{a.Operations(), a.Bytes, a.Footprint, a.Memory}
 	}
 	return nil
+}
+
+// ofInterface says it of a source, a sink or a check.
+func ofInterface(g *ir.Graph, n *ir.Node) (Operation, error) {
+	out := Operation{Operation: cmp.Or(n.Label, g.Name(n.ID)), Kernel: n.Body.(*tensorops.Operation).Kernel, Dimensions: []Dimension{}}
+	sig, index, err := cut.Interface(g, n)
+	if err != nil {
+		d, ok := err.(diag.Diagnostic)
+		if out.Reason = fmt.Sprintf("expected %s, found %s", d.Expected, d.Found); ok {
+			err = nil
+		}
+		return out, err
+	}
+	s := signed{maps: sig.Inputs, index: index}
+	out.Index = index.String()
+	for j := range index.Start {
+		d, err := s.dimension(j)
+		if err != nil {
+			return out, err
+		}
+		d.Name = fmt.Sprintf("d%d", j)
+		out.Dimensions = append(out.Dimensions, d)
+	}
+	return out, nil
 }
 
 // ofComposite says it of an operation that uses a definition.

@@ -13,6 +13,10 @@ import (
 // Print writes a table for each operation.
 func Print(w io.Writer, list []Operation) error {
 	for _, op := range list {
+		if op.Reason != "" {
+			fmt.Fprintf(w, "%s: %s, can not be cut: %s\n", op.Operation, op.Kernel, op.Reason)
+			continue
+		}
 		fmt.Fprintf(w, "%s: %s, index %s\n", op.Operation, op.Kernel, op.Index)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, d := range op.Dimensions {

@@ -25,7 +25,7 @@ func Sign(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
 	case op.IsComposite():
 		sign = func() error { return composite.Sign(g, lib, n) }
 	case op.IsSource() || op.IsSink():
-		sign = func() error { return signInterface(g, n, op) }
+		sign = func() error { return signInterface(g, n) }
 	}
 	if err := sign(); err != nil {
 		return err
@@ -42,16 +42,26 @@ func signKernel(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
 	return reduced.Sign(n, in)
 }
 
-// signInterface signs a source or a sink: its index is the box that it selects of its first tensor, and of each other one it selects a box of the same
-// shape. Others, and checks, can not be cut.
-func signInterface(g *ir.Graph, n *ir.Node, op *tensorops.Operation) error {
+func signInterface(g *ir.Graph, n *ir.Node) error {
+	sig, index, err := Interface(g, n)
+	if err == nil {
+		n.SetTag(sig)
+		n.SetTag(&tensorops.Index{Range: index})
+	}
+	return err
+}
+
+// Interface gives the signature and the index of a source or a sink: the index is the box that it selects of its first tensor, and of each other one it selects
+// a box of the same shape. It is an error, a diagnostic, of others and of checks, which can not be cut.
+func Interface(g *ir.Graph, n *ir.Node) (*tensorops.Signature, zspace.Range, error) {
+	op := n.Body.(*tensorops.Operation)
+	var index zspace.Range
 	refuse := func(expected, found string) error {
 		return diag.Errorf("TAP0825", "shard", g.At(n, ""), "%s can not be cut", g.Name(n.ID)).Want(expected, found)
 	}
 	if op.IsCheck() {
-		return refuse("an operation that computes, or an import, export or constant", "a check")
+		return nil, index, refuse("an operation that computes, or an import, export or constant", "a check")
 	}
-	var index zspace.Range
 	var fault error
 	maps := func(ports ir.Ports) (out ir.PortMaps) {
 		ports.All(func(port, entry int, s *ir.Selection) {
@@ -69,15 +79,10 @@ func signInterface(g *ir.Graph, n *ir.Node, op *tensorops.Operation) error {
 		return out
 	}
 	sig := &tensorops.Signature{Inputs: maps(op.Inputs), Outputs: maps(op.Outputs)}
-	switch {
-	case fault != nil:
-		return fault
-	case index.Start == nil:
-		return refuse("an operation with a tensor", "none")
+	if fault == nil && index.Start == nil {
+		fault = refuse("an operation with a tensor", "none")
 	}
-	n.SetTag(sig)
-	n.SetTag(&tensorops.Index{Range: index})
-	return nil
+	return sig, index, fault
 }
 
 // add adds a map to those of a port, which is the last if it is there.
