@@ -73,3 +73,34 @@ operation op:conv {groups: 8, pads: [1, 1], pads_end: [1, 1]} (W: %f, X: %i) -> 
 		}
 	}
 }
+
+// TestProductsOfOthersAreRounded: a product that sums read is rounded before it is added, whether it is stored, computed in the kernel of the one sum, or again in the
+// kernels of several.
+func TestProductsOfOthersAreRounded(t *testing.T) {
+	const product = `
+%x = tensor float32 [0:128, 0:256]
+%w = tensor float32 [0:128, 0:256]
+%y = tensor float32 [0:128, 0:256]
+%r = tensor float32 [0:128]
+operation op:mul (tensors: [%x, %w]) -> (result: %y)
+`
+	const rows, columns = "operation op:sum {dims: [1]} (tensor: %y) -> (result: %r)\n", "%c = tensor float32 [0:256]\noperation op:sum {dims: [0]} (tensor: %y) -> (result: %c)\n"
+	cc := cputest.Compiler(t)
+	run := func(graph string) map[string]tensorfile.Tensor {
+		scheduled := cputest.Operations(t, graph)
+		in := cputest.RandomInputs(t, scheduled)
+		return cputest.Run(t, []string{native(t, cc, scheduled)}, scheduled, in, "1")
+	}
+	both := run(product + rows + columns)
+	stored := run(product + rows + columns + "operation op:export {names: [\"r\", \"c\", \"y\"]} (tensor: [%r, %c, %y])\n")
+	for name, x := range run(product + rows) {
+		if !bytes.Equal(x.Data, both[name].Data) {
+			t.Errorf("%s: other bits where the product is computed again", name)
+		}
+	}
+	for _, name := range []string{"r", "c"} {
+		if len(stored[name].Data) == 0 || !bytes.Equal(both[name].Data, stored[name].Data) {
+			t.Errorf("%s: other bits where the product is stored", name)
+		}
+	}
+}

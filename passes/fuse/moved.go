@@ -169,6 +169,9 @@ func (m *mover) replace(to *reader, operand int) bool {
 		return e
 	})
 	value = settled(c, value)
+	if takenIn(c, operand, value) {
+		value = m.ahead(c, operand, value)
+	}
 	for i, s := range c.Statements {
 		c.Statements[i].Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr {
 			if e.Op == scalar.Load && e.Ref == operand {
@@ -178,6 +181,36 @@ func (m *mover) replace(to *reader, operand int) bool {
 		})
 	}
 	return true
+}
+
+// takenIn says whether a sum of a kernel would take a product, which another operation computes, for one of its own, that is not rounded before it is added (docs/numerics.md).
+func takenIn(c *schedule.Kernel, operand int, value *scalar.Expr) bool {
+	return value.Op == scalar.Mul && value.Type.IsFloat() && slices.ContainsFunc(c.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool {
+			return e.Op == scalar.Reduce && e.Args[0].Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand })
+		})
+	})
+}
+
+// ahead computes what an operand read in a statement of its own, and gives the local value.
+func (m *mover) ahead(c *schedule.Kernel, operand int, value *scalar.Expr) *scalar.Expr {
+	var over []int64
+	for l := range c.Loops {
+		if slices.ContainsFunc(c.Operands[operand].Access.Projection, func(row []int64) bool { return row[l] != 0 }) {
+			over = append(over, int64(l))
+		}
+	}
+	for i, s := range c.Statements {
+		c.Statements[i].Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr {
+			if e.Op == scalar.Local {
+				return scalar.NewLocal(e.Ref+1, e.Type)
+			}
+			return e
+		})
+	}
+	first := schedule.Statement{Name: access.FreshName(c, m.k.Statements[len(m.k.Statements)-1].Name), Over: over, Store: -1, Value: value}
+	c.Statements = slices.Insert(c.Statements, 0, first)
+	return scalar.NewLocal(0, value.Type)
 }
 
 // within puts a border around each of the elements that one of is chosen inside it, and one border around an element with two. A choice by elements stays inside: they
