@@ -58,6 +58,24 @@ func TestSignsOfFactors(t *testing.T) {
 	conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, nil, cputest.Strictly(cputest.Compiler(t))(nil))
 }
 
+// TestTriangles of products: what lanes of a register tile are kept differs.
+func TestTriangles(t *testing.T) {
+	var graphs []string
+	for i, d := range []string{"float32", "float64", "int32"} {
+		for _, side := range []string{"tril", "triu"} {
+			graphs = append(graphs, fmt.Sprintf(`
+%%x = tensor %s [0:2, 0:30, 0:40]
+%%w = tensor %s [0:40, 0:37]
+%%y = tensor %s [0:2, 0:30, 0:37]
+%%z = tensor %s [0:2, 0:30, 0:37]
+operation op:matmul (X: %%x, Y: %%w) -> (Z: %%y)
+operation op:%s {above: %d} (tensor: %%y) -> (result: %%z)
+`, d, d, d, d, side, 3*i-2))
+		}
+	}
+	conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, nil, cputest.Strictly(cputest.Compiler(t))(nil))
+}
+
 // TestComputedFactors multiplies with packed weights, which are unpacked on the way into panels, of sizes at which these are of a piece, of parts of its reduction, or
 // shared; fewer rows have no panels.
 func TestComputedFactors(t *testing.T) {

@@ -122,13 +122,16 @@ func (l leaves) Loop(ref int) vector.Value {
 	return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
 }
 
-// Guarded writes a load under a guard that lanes differ in.
+// Guarded writes a load under a guard that lanes differ in. A vector that is there has all lanes: it needs no guard.
 func (l leaves) Guarded(e *scalar.Expr) (vector.Value, bool) {
 	sums, ok := affine.Guards(e)
 	if !ok || e.Type == scalar.Bool {
 		return vector.Value{}, false
 	}
 	p, load := l.p, l.Args[e.Args[1].Ref]
+	if load.Memory.Lanes > 0 {
+		return vector.Value{}, false
+	}
 	guards, differ, far := make([]vector.Guard, len(sums)), false, p.stride(load) != 1
 	for i, a := range sums {
 		at := tree.Const(a.Constant)
