@@ -43,9 +43,12 @@ func (h Hull) box() zspace.Range {
 	return r
 }
 
-// reached gives the box of the elements that the loops lead an operand to.
+// reached gives the box of the elements that the loops lead an operand to; an empty one where all of them are beyond the buffer, as of a shard of a convolution
+// that reads nothing but the border.
 func reached(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int) zspace.Range {
 	h, _ := HullOf(k, buffers, operand)
-	r, _ := h.box().Intersect(h.buffer)
-	return r
+	if r, ok := h.box().Intersect(h.buffer); ok {
+		return r
+	}
+	return zspace.Range{Start: h.buffer.Start, End: h.buffer.Start}
 }
