@@ -63,7 +63,7 @@ func Find(name string) (*Machine, error) {
 	}
 	data, err := inputfile.ReadText(name, MaxBytes)
 	if err != nil {
-		return nil, diag.Usage("%w", err)
+		return nil, err
 	}
 	return Read(data, name)
 }

@@ -24,61 +24,42 @@ func Read(path string) ([]byte, error) {
 	return inputfile.ReadText(path, MaxBytes)
 }
 
-// Decode decodes a text into a pointer's value. Errors say at which byte, where that is known.
+// Error says what is wrong with a text, at which byte from 1 on, 0 where that is not known; and what is expected there and what was found, "" where the words say all.
+type Error struct {
+	Byte            int64
+	Words           string
+	Expected, Found string
+}
+
+func (e *Error) Error() string {
+	text := e.Words
+	if e.Expected != "" {
+		text = strings.TrimPrefix(text+": expected "+e.Expected+", found "+e.Found, ": ")
+	}
+	if e.Byte == 0 {
+		return text
+	}
+	return fmt.Sprintf("byte %d: %s", e.Byte, text)
+}
+
+// Decode decodes a text into a pointer's value. Keys are those of the value's type, letter by letter, and each is there once. An error is an Error.
 func Decode(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		if strings.Contains(err.Error(), "unknown field") { // what is no JSON is said before
-			if key, at := unknown(text, json.NewDecoder(bytes.NewReader(text)), reflect.TypeOf(into)); at >= 0 {
-				return fmt.Errorf("byte %d: unknown field %q", at+1, key)
-			}
-		}
+	if err := d.Decode(into); err != nil && !strings.Contains(err.Error(), "unknown field") { // what is no JSON is said before
 		return said(err)
 	}
-	if key, at := repeated(text[:d.InputOffset()]); at >= 0 {
-		return fmt.Errorf("byte %d: %s is there twice, of which one would be lost", at+1, key)
+	if err := keys(text[:d.InputOffset()], json.NewDecoder(bytes.NewReader(text)), reflect.TypeOf(into)); err != nil {
+		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("byte %d: more text behind the value", d.InputOffset())
+		return &Error{Byte: d.InputOffset(), Words: "more text behind the value"}
 	}
 	return nil
 }
 
-// repeated finds the first key that an object of a JSON value has twice, and where; -1 if there is none.
-func repeated(text []byte) (key string, at int) {
-	var open []map[string]bool // the keys of each object or list around
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '{', '[':
-			open = append(open, nil)
-		case '}', ']':
-			open = open[:len(open)-1]
-		case '"':
-			from := i
-			for i++; text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-			if rest := bytes.TrimLeft(text[i+1:], " \t\r\n"); len(rest) == 0 || rest[0] != ':' {
-				continue // a value
-			}
-			top := &open[len(open)-1]
-			if key = string(text[from : i+1]); (*top)[key] {
-				return key, from
-			}
-			if *top == nil {
-				*top = map[string]bool{}
-			}
-			(*top)[key] = true
-		}
-	}
-	return "", -1
-}
-
-// unknown reads a value of a type from a text that is JSON, and finds the first key that the type does not have, and where; -1 if there is none.
-func unknown(text []byte, d *json.Decoder, t reflect.Type) (key string, at int) {
+// keys reads a value of a type from a text that is JSON, and refuses the first key that the type does not have or that is there twice.
+func keys(text []byte, d *json.Decoder, t reflect.Type) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -87,39 +68,50 @@ func unknown(text []byte, d *json.Decoder, t reflect.Type) (key string, at int) 
 	}
 	open, _ := d.Token() // without an error, as the text is JSON
 	if open != json.Delim('{') && open != json.Delim('[') {
-		return "", -1
+		return nil
 	}
+	seen := map[string]bool{}
 	for d.More() {
 		inner := t
 		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map) {
 			inner = t.Elem()
 		}
 		if open == json.Delim('{') {
-			before := int(d.InputOffset())
-			name, _ := d.Token()
-			if known := true; t != nil && t.Kind() == reflect.Struct {
-				if inner, known = field(t, fmt.Sprint(name)); !known {
-					return fmt.Sprint(name), before + bytes.IndexByte(text[before:], '"')
+			before := d.InputOffset()
+			token, _ := d.Token()
+			name := fmt.Sprint(token)
+			at := before + int64(bytes.IndexByte(text[before:], '"')) + 1
+			if t != nil && t.Kind() == reflect.Struct {
+				var names []string
+				if inner, names = field(t, name); inner == nil {
+					return &Error{Byte: at, Words: fmt.Sprintf("unknown field %q", name), Expected: "one of " + strings.Join(names, ", "), Found: fmt.Sprintf("%q", name)}
 				}
 			}
+			if seen[name] {
+				return &Error{Byte: at, Words: fmt.Sprintf("%q is there twice, of which one would be lost", name), Expected: "each field once", Found: "another"}
+			}
+			seen[name] = true
 		}
-		if key, at = unknown(text, d, inner); at >= 0 {
-			return key, at
+		if err := keys(text, d, inner); err != nil {
+			return err
 		}
 	}
 	_, _ = d.Token() // the end
-	return "", -1
+	return nil
 }
 
-// field gives the type of the field of a struct of a key.
-func field(t reflect.Type, key string) (reflect.Type, bool) {
+// field gives the type of the field of a struct of a key, nil if there is none, and the keys that there are.
+func field(t reflect.Type, key string) (found reflect.Type, names []string) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.IsExported() && !f.Anonymous && strings.EqualFold(cmp.Or(name, f.Name), key) && name != "-" {
-			return f.Type, true
+		if name = cmp.Or(name, f.Name); !f.IsExported() || f.Anonymous || name == "-" {
+			continue
+		}
+		if names = append(names, name); name == key {
+			found = f.Type
 		}
 	}
-	return nil, false
+	return found, names
 }
 
 // said writes what is wrong with a text for who wrote it.
@@ -128,19 +120,16 @@ func said(err error) error {
 	var value *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("byte %d: %w", syntax.Offset, err)
+		return &Error{Byte: syntax.Offset, Words: err.Error()}
 	case errors.As(err, &value):
 		field := value.Field[strings.LastIndexByte(value.Field, '.')+1:]
-		if field != "" {
-			field += ": "
-		}
-		return fmt.Errorf("byte %d: %sexpected %s, found %s", value.Offset, field, kind(value.Type), value.Value)
+		return &Error{Byte: value.Offset, Words: field, Expected: kind(value.Type), Found: value.Value}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("it ends within a value")
+		return &Error{Words: "it ends within a value"}
 	case errors.Is(err, io.EOF):
-		return errors.New("there is nothing in it")
+		return &Error{Words: "there is nothing in it"}
 	}
-	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	return &Error{Words: strings.TrimPrefix(err.Error(), "json: ")}
 }
 
 // kind says what a value of a type is in JSON.

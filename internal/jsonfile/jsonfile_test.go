@@ -13,7 +13,7 @@ func TestDecode(t *testing.T) {
 		`{"a": 1}`: "", " {\"a\": 1}\n ": "", `{"a": 1} {}`: "byte 10: more text", `{"b": 1}`: `byte 2: unknown field "b"`, `{"l": [{"c": 1}, {"a": 1}]}`: `byte 19: unknown field "a"`, `{"a": 1, "l": [{"c": 1, "l": [{}]}]}`: `byte 25: unknown field "l"`, `{"a": }`: "byte 7: ", `{"a": "x"}`: "byte 9: a: expected a whole number, found string",
 		``: "there is nothing in it", `{"a": 1`: "it ends within a value", `{"l": [{"c": -1}]}`: "byte 15: c: expected a whole number from 0 to 65535, found number -1",
 		`{"l": {}}`: "byte 7: l: expected a list, found object", `{"l": [3]}`: "l: expected an object, found number", `[]`: "byte 1: expected an object, found array", `{"a": 1, "l": [{"c": 65535}]}`: "",
-		`{"a": 1, "l": [], "a": 1}`: `byte 19: "a" is there twice`, `{"l": [{"c": tru}]}`: "byte 17: ", `{"b": [{"c": tru}], "l": 1`: "byte 17: ", `{"b": [1, {"c"`: "it ends within", `{"l": [{"c": 1} {"c": 2}]}`: "byte 17: ", `{"a" 1}`: "byte 6: ",
+		`{"a": 1, "l": [], "a": 1}`: `byte 19: "a" is there twice`, `{"a": 1, "A": 2}`: `byte 10: unknown field "A": expected one of a, l, found "A"`, `{"a": 1, "\u0061": 2}`: `byte 10: "a" is there twice`, `{"l": [{"c": tru}]}`: "byte 17: ", `{"b": [{"c": tru}], "l": 1`: "byte 17: ", `{"b": [1, {"c"`: "it ends within", `{"l": [{"c": 1} {"c": 2}]}`: "byte 17: ", `{"a" 1}`: "byte 6: ",
 		`{"a": 1, "l": [{"c": 1}, {"c": 1, "c": 2}]}`: `byte 35: "c" is there twice`, `{"a": 1, "l": [{"c": 1}, {"c": 2}]}`: "",
 	} {
 		var v struct {

@@ -1,10 +1,10 @@
 package planfile
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"tensortapestry.org/tapc/internal/jsonfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -35,13 +35,13 @@ func (r *reader) devices(p *Plan, f *file) error {
 			Want(fmt.Sprintf(`1 to %d, or a list such as [{"memory": 1000000}, {}]`, MaxDevices), found)
 	}
 	var n int64
-	if err := strict(f.Devices, &n); err == nil {
+	if err := jsonfile.Decode(f.Devices, &n); err == nil {
 		if n < 1 || n > MaxDevices {
 			return bad(fmt.Sprint(n))
 		}
 		p.Devices = make([]Device, n)
-	} else if err := strict(f.Devices, &p.Devices); err != nil || len(p.Devices) < 1 || len(p.Devices) > MaxDevices {
-		return bad(string(f.Devices))
+	} else if err := jsonfile.Decode(f.Devices, &p.Devices); err != nil || len(p.Devices) < 1 || len(p.Devices) > MaxDevices {
+		return bad(short(string(f.Devices)))
 	}
 	for i, d := range p.Devices {
 		if d.Memory < 0 {
@@ -52,13 +52,6 @@ func (r *reader) devices(p *Plan, f *file) error {
 		return r.fault("TAP0837", "/devices", "the mesh has another number of devices").Want(fmt.Sprint(points), fmt.Sprint(len(p.Devices)))
 	}
 	return nil
-}
-
-// strict decodes JSON without fields that are not known.
-func strict(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
 }
 
 // place reads where the shards of operations are: for each a number, or a list of some.
@@ -94,15 +87,15 @@ func (r *reader) place(p *Plan, f *file) error {
 func (r *reader) shard(p *Plan, at string, text []byte) ([]int64, error) {
 	var one int64
 	list := []int64{}
-	if err := strict(text, &one); err == nil {
+	if err := jsonfile.Decode(text, &one); err == nil {
 		list = []int64{one}
-	} else if err := strict(text, &list); err != nil || len(list) == 0 {
-		return nil, r.fault("TAP0836", at, "a shard is on no device").Want("the number of a device, or a list of some", string(text))
+	} else if err := jsonfile.Decode(text, &list); err != nil || len(list) == 0 {
+		return nil, r.fault("TAP0836", at, "a shard is on no device").Want("the number of a device, or a list of some", short(string(text)))
 	}
 	seen := map[int64]bool{}
 	for _, d := range list {
 		if d < 0 || d >= int64(len(p.Devices)) || seen[d] {
-			return nil, r.fault("TAP0836", at, "a shard is on a device that is not there, or twice on one").Want(fmt.Sprintf("devices 0 to %d, each once", len(p.Devices)-1), string(text))
+			return nil, r.fault("TAP0836", at, "a shard is on a device that is not there, or twice on one").Want(fmt.Sprintf("devices 0 to %d, each once", len(p.Devices)-1), short(string(text)))
 		}
 		seen[d] = true
 	}

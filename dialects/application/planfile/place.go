@@ -17,10 +17,29 @@ func (r *reader) at(pointer string) diag.Location {
 	}
 	loc := diag.Location{File: r.path, Pointer: pointer}
 	if at, ok := r.places[pointer]; ok {
-		before := r.text[:at]
-		loc.Line, loc.Column = bytes.Count(before, []byte("\n"))+1, at-bytes.LastIndexByte(before, '\n')
+		loc.Line, loc.Column = r.line(at)
 	}
 	return loc
+}
+
+// line gives the line and the column of a byte.
+func (r *reader) line(at int) (line, column int) {
+	before := r.text[:at]
+	return bytes.Count(before, []byte("\n")) + 1, at - bytes.LastIndexByte(before, '\n')
+}
+
+// null gives the place of the first null in the text, which no field of a plan is; -1 if there is none.
+func (r *reader) null() int {
+	d := json.NewDecoder(bytes.NewReader(r.text))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return -1
+		}
+		if token == nil {
+			return int(d.InputOffset()) - len("null")
+		}
+	}
 }
 
 // value notes where a value and those in it begin. The text is JSON: it was decoded before.

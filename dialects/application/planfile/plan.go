@@ -4,6 +4,7 @@ package planfile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -76,7 +77,7 @@ func Read(path string) (*Plan, error) {
 
 // file is a plan as JSON has it. What doc says of a field is its description in the schema; a form is one that no type of Go has.
 type file struct {
-	Version int64           `json:"version" form:"version" doc:"the version of the form"`
+	Version *int64          `json:"version" form:"version" doc:"the version of the form"`
 	Cuts    []fileCut       `json:"cuts,omitempty" doc:"what is cut, in order; a later cut of an operation replaces an earlier one"`
 	Mesh    []fileAxis      `json:"mesh,omitempty" doc:"the axes of the devices, slowest first"`
 	Tensors []fileTensor    `json:"tensors,omitempty" doc:"how tensors lie on the mesh"`
@@ -119,7 +120,10 @@ func Parse(path string, data []byte) (*Plan, error) {
 	r := &reader{path: path, text: data}
 	var f file
 	if err := jsonfile.Decode(data, &f); err != nil {
-		return nil, diag.Errorf("TAP0831", constraint, diag.Location{File: path}, "this is not a plan: %v", err)
+		return nil, r.malformed(err)
+	}
+	if at := r.null(); at >= 0 {
+		return nil, r.malformed(&jsonfile.Error{Byte: int64(at) + 1, Words: "null is no value of a plan", Expected: "a value, or no such field", Found: "null"})
 	}
 	if err := r.check(&f); err != nil {
 		return nil, err
@@ -149,9 +153,11 @@ func (r *reader) check(f *file) error {
 	case f.Shard != nil:
 		return r.fault("TAP0833", "/shard", `the format {"shard": [{"target": …, "parts": [2, 2]}]}, without a version, is no longer read`).
 			Want(`{"version": 1, "cuts": [{"target": "op:linear", "cut": "2x2"}]}`, "shard")
-	case f.Version != Version:
-		d := r.fault("TAP0832", "/version", "the plan has a version that this tapc does not read").Want(fmt.Sprintf(`"version": %d`, Version), fmt.Sprint(f.Version))
-		if f.Version > Version {
+	case f.Version == nil:
+		return r.fault("TAP0832", "", "the plan does not say its version").Want(fmt.Sprintf(`"version": %d`, Version), "none")
+	case *f.Version != Version:
+		d := r.fault("TAP0832", "/version", "the plan has a version that this tapc does not read").Want(fmt.Sprintf(`"version": %d`, Version), fmt.Sprint(*f.Version))
+		if *f.Version > Version {
 			return d.WithHint("a newer tapc wrote it")
 		}
 		return d
@@ -175,7 +181,7 @@ func (r *reader) cuts(p *Plan, f *file) error {
 		case x.Cut == "":
 			return r.fault("TAP0836", at, "the cut of %s is not said", x.Target).Want(`"cut": `+cut.Grammar, "none")
 		case err != nil:
-			return r.fault("TAP0836", at+"/cut", "the cut of %s is none: %v", x.Target, err).Want(cut.Grammar, x.Cut)
+			return r.fault("TAP0836", at+"/cut", "the cut of %s is none: %v", x.Target, err).Want(cut.Grammar, short(x.Cut))
 		}
 		seen[x.Target] = true
 		p.Cuts = append(p.Cuts, Cut{Target: x.Target, Cut: c, From: r.at(at)})
@@ -225,6 +231,35 @@ func (r *reader) permissions(p *Plan, f *file) error {
 		p.Permissions |= one
 	}
 	return nil
+}
+
+// malformed is what is no plan by its form, at its line.
+func (r *reader) malformed(err error) error {
+	loc := diag.Location{File: r.path}
+	var e *jsonfile.Error
+	if !errors.As(err, &e) {
+		return diag.Errorf("TAP0831", constraint, loc, "this is not a plan: %v", err)
+	}
+	if e.Byte > 0 {
+		loc.Line, loc.Column = r.line(min(int(e.Byte)-1, len(r.text)))
+	}
+	d := diag.Errorf("TAP0831", constraint, loc, "this is not a plan")
+	if e.Words != "" {
+		d.Message += ": " + e.Words
+	}
+	if e.Expected != "" {
+		d = d.Want(e.Expected, short(e.Found))
+	}
+	return d
+}
+
+// short is a text of a file in a message: its beginning, if it is long.
+func short(text string) string {
+	const most = 120
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + fmt.Sprintf("… (%d bytes)", len(text))
 }
 
 // fault makes a diagnostic at a JSON pointer.

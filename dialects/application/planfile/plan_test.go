@@ -58,11 +58,11 @@ func TestParse(t *testing.T) {
 // Every fault has its code, and the place of what is wrong.
 func TestFaults(t *testing.T) {
 	for _, c := range [][2]string{
-		{`{`, "TAP0831: p.json "}, {`[]`, "TAP0831: p.json "}, {`{"version": 1, "cuts": []} x`, "TAP0831: p.json "}, {`{"version": 1, "cut": []}`, "TAP0831: p.json "},
-		{`{"version": 1, "cuts": [{"target": "x", "cut": 2}]}`, "TAP0831: p.json "}, {"", "TAP0831: p.json "},
-		{`{"cuts": []}`, "TAP0832: p.json found 0"}, {`{"version": 2}`, "TAP0832: p.json:1:13 found 2"}, {`{"version": -1}`, "TAP0832: p.json:1:13 found -1"},
+		{`{`, "TAP0831: p.json "}, {`[]`, "TAP0831: p.json:1:1 found array"}, {`{"version": 1, "cuts": []} x`, "TAP0831: p.json:1:27 "}, {"{\"version\": 1,\n\"cut\": []}", "TAP0831: p.json:2:1 found \"cut\""},
+		{`{"version": 1, "cuts": [{"target": "x", "cut": 2}]}`, "TAP0831: p.json:1:48 found number"}, {"", "TAP0831: p.json "},
+		{`{"cuts": []}`, "TAP0832: p.json:1:1 found none"}, {`{}`, "TAP0832: p.json:1:1 found none"}, {`{"version": 0}`, "TAP0832: p.json:1:13 found 0"}, {`{"version": 2}`, "TAP0832: p.json:1:13 found 2"}, {`{"version": -1}`, "TAP0832: p.json:1:13 found -1"},
 		{`{"shard": [{"target": "op:linear", "parts": [2, 2]}]}`, `TAP0833: p.json:1:11 found shard`},
-		{"{\"version\": 1,\n \"devices\": [], \"place\": [{}]}", "TAP0837: p.json:2:13 found []"}, {`{"version": 1, "place": {}}`, "TAP0831: p.json "},
+		{"{\"version\": 1,\n \"devices\": [], \"place\": [{}]}", "TAP0837: p.json:2:13 found []"}, {`{"version": 1, "place": {}}`, "TAP0831: p.json:1:25 found object"},
 		{devices(`0`), "TAP0837: p.json:1:27 found 0"}, {devices(`65537`), "TAP0837: p.json:1:27 found 65537"}, {devices(`"2"`), "TAP0837: p.json:1:27 found \"2\""},
 		{devices(`[{"speed": 1}]`), "TAP0837: p.json:1:27 found [{\"speed\": 1}]"}, {devices(`[{"memory": -1}]`), "TAP0837: p.json:1:39 found -1"},
 		{devices(`3, "mesh": [{"axis": "x", "size": 2}]`), "TAP0837: p.json:1:27 found 3"}, {devices(`1e99`), "TAP0837: p.json:1:27 found 1e99"},
@@ -71,9 +71,15 @@ func TestFaults(t *testing.T) {
 		{placed(`{"target": "y", "devices": [[1, 1]]}`), "TAP0836: p.json:1:68 found [1, 1]"}, {placed(`{"target": "y", "devices": ["a"]}`), "TAP0836: p.json:1:68 found \"a\""},
 		{placed(`{"target": "y", "devices": [0]}, {"target": "y", "devices": [0]}`), "TAP0836: p.json:1:84 found another"},
 		{`{"version": 1, "place": [{"target": "y", "devices": [0]}]}`, "TAP0836: p.json:1:26 found none"},
-		{`{"version": 1, "choices": 1}`, "TAP0831: p.json "}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0835: p.json:1:1 found none"},
+		{`{"version": 1, "choices": 1}`, "TAP0831: p.json:1:27 found number"}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0835: p.json:1:1 found none"},
 		{allowed(`["tf32", "fast"]`), "TAP0924: p.json:1:40 found fast"}, {allowed(`["tf32", "bf16", "tf32"]`), "TAP0924: p.json:1:48 found tf32"},
-		{allowed(`["tf32,bf16", "tf32"]`), "TAP0924: p.json:1:32 found tf32,bf16"}, {allowed(`[""]`), "TAP0924: p.json:1:32 found "}, {allowed(`"tf32"`), "TAP0831: p.json "},
+		{allowed(`["tf32,bf16", "tf32"]`), "TAP0924: p.json:1:32 found tf32,bf16"}, {allowed(`[""]`), "TAP0924: p.json:1:32 found "}, {allowed(`"tf32"`), "TAP0831: p.json:1:36 found string"},
+		// keys are read letter by letter, and null is no device 0
+		{`{"version": 1, "Cuts": [{"target": "x", "cut": "2"}]}`, `TAP0831: p.json:1:16 found "Cuts"`}, {devices(`[{"Memory": 1}]`), "TAP0837: p.json:1:27 found [{\"Memory\": 1}]"},
+		{`{"version": 1, "cuts": [{"target": "x", "cut": "2", "Target": "y"}]}`, `TAP0831: p.json:1:53 found "Target"`},
+		{`{"version": 1, "cuts": [{"target": "x", "cut": "2", "target": "y"}]}`, `TAP0831: p.json:1:53 found another`}, {`{"version": 1, "cuts": [], "\u0063uts": []}`, `TAP0831: p.json:1:28 found another`},
+		{placed(`{"target": "y", "devices": [null]}`), "TAP0831: p.json:1:68 found null"}, {devices(`[null, {}]`), "TAP0831: p.json:1:28 found null"}, {`null`, "TAP0831: p.json:1:1 found null"},
+		{devices("[" + strings.Repeat("{}, ", MaxDevices) + "{}]"), "TAP0837: p.json:1:27 found [" + strings.Repeat("{}, ", 29) + "{},… (262148 bytes)"},
 		{`{"version": 1}`, "TAP0835: p.json:1:1 found none"}, {`{"version": 1, "mesh": [{"axis": "x", "size": 2}]}`, "TAP0835: p.json:1:1 found none"},
 		{`{"version": 1, "choices": [{"choice": "y"}]}`, `TAP0840: p.json:1:28 found "y" and ""`},
 		{`{"version": 1, "choices": [{"choice": "y", "branch": "a"}, {"choice": "y", "branch": "b"}]}`, "TAP0840: p.json:1:71 found another"},

@@ -8,7 +8,8 @@ import (
 
 // Write writes a plan as Read reads it.
 func Write(w io.Writer, p *Plan) error {
-	f := file{Version: Version, Allow: p.Permissions.Words()}
+	version := int64(Version)
+	f := file{Version: &version, Allow: p.Permissions.Words()}
 	for _, c := range p.Cuts {
 		f.Cuts = append(f.Cuts, fileCut{c.Target, c.Cut.String()})
 	}
