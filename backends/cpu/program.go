@@ -147,7 +147,7 @@ func (p *program) stepTable(out *strings.Builder, table string) {
 	}
 	fmt.Fprintf(out, "static const char *const %s[] = {\n", table)
 	for i, id := range p.steps {
-		name, to := p.devices.Copy(i), ir.NoNode
+		name, to := "", ir.NoNode
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
 			name = b.Name
@@ -157,7 +157,7 @@ func (p *program) stepTable(out *strings.Builder, table string) {
 				}
 			}
 		case *schedule.Transfer:
-			to = b.To
+			name, to = p.devices.Transfer(i, b), b.To
 		}
 		if b := p.Buffers[to]; b != nil {
 			name += fmt.Sprintf(" -> %s %v", b.DType, b.Range.Shape())

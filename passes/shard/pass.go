@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/application/planfile"
@@ -52,12 +53,21 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pi
 	}
 }
 
+// asked adds to an error of a cut where a plan asks for that.
+func asked(err error, r Request) error {
+	var d diag.Diagnostic
+	if r.From.File == "" || !errors.As(err, &d) {
+		return err
+	}
+	return d.WithNote(r.From, "the plan cuts %s so", r.Target)
+}
+
 // partials carries out the requests that name dimensions which operations reduce, and gives the others and the number of applications.
 func partials(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Request, partial Partial) (rest []Request, n int, err error) {
 	for _, r := range requests {
 		parts, left, err := partial(g, lib, allow, r.Target, r.Cut)
 		if err != nil {
-			return nil, n, err
+			return nil, n, asked(err, r)
 		}
 		if parts == nil {
 			rest = append(rest, r)

@@ -59,10 +59,14 @@ func (p *Plan) collective(n *ir.Node) Collective {
 	return c
 }
 
-// Copy says what a step that copies is a part of.
-func (p *Plan) Copy(step int) string {
-	if p == nil || p.Steps[step].Part == "" {
-		return "copy"
+// Transfer says what a step does that is a transfer, and what it is a part of: nothing is copied where one side reads or writes at the other's.
+func (p *Plan) Transfer(step int, t *schedule.Transfer) string {
+	name := "copy"
+	if p.Aliased(t) {
+		name = "aliased transfer"
 	}
-	return "copy of " + p.Steps[step].Part
+	if p != nil && p.Steps[step].Part != "" {
+		name += " of " + p.Steps[step].Part
+	}
+	return name
 }
