@@ -40,13 +40,13 @@ import (
 // of no sum was given up. What transfers carry is counted cell by cell: what devices read and do not compute themselves, each cell once. No device
 // holds a cell twice, or more bytes at a time than its arena has. Taken back, the cuts leave the graph.
 func TestRandomDevices(t *testing.T) {
-	moved, counted, partial, far, graphs := int64(0), uint64(0), 0, 0, uint64(150)
+	graphs := uint64(150)
 	if testkit.Full() {
 		graphs = 3000
 	}
 	// A device needs one of the two results of an application, and has no use for what the other is computed from; strides of a convolution leap over a box that another device has.
 	special := []uint64{478, 2743}
-	var held memory
+	var all spreads
 	for seed := range graphs + uint64(len(special)) {
 		if seed >= graphs {
 			seed = special[seed-graphs]
@@ -56,31 +56,69 @@ func TestRandomDevices(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		x, in := g.build()
-		before, want := written(t, x), evaluated(t, x, in)
-		s := spreadAtRandom(t, seed, x)
-		if back := x.Clone(); s.partial > 0 {
-			if cut.Undo(back); !bytes.Equal(written(t, back), before) {
-				t.Errorf("seed %d: the graph is another when its shards are taken away:\n%s\nfrom\n%s", seed, written(t, back), before)
-			}
-		}
-		n, exact := lowerSpread(t, seed, x)
-		moved += n
-		if exact {
-			counted++
-		}
-		held.of(t, seed, x)
-		if partial += s.partial; s.loose {
-			far += apart(t, seed, want, evaluated(t, x, in))
-			continue
-		}
-		same(t, seed, want, evaluated(t, x, in))
+		all.spread(t, seed, x, in)
 	}
-	t.Logf("%d cells moved, of %d graphs as projections say; %d partial results; %d of %d bytes of arenas at a time; %d graphs far apart", moved, counted, partial, held.most, held.stated, far)
-	if moved < 2000 || counted < graphs*2/3 || partial < int(graphs)/4 || far > int(graphs)/50 {
-		t.Errorf("%d cells moved, those of %d graphs as projections say, %d partial results, %d graphs far apart: too little is tested", moved, counted, partial, far)
+	all.enough(t)
+}
+
+// TestRandomBlocks does so with graphs of what networks are made of, on tensors of a few hundred cells.
+func TestRandomBlocks(t *testing.T) {
+	graphs := uint64(30)
+	if testkit.Full() {
+		graphs = 3000
 	}
-	if held.most*10 < held.stated*9 {
-		t.Errorf("arenas have %d bytes, of which %d are used at a time", held.stated, held.most)
+	// A shard of a convolution reads nothing but the border of an image.
+	special := []uint64{10078}
+	var all spreads
+	for seed := range graphs + uint64(len(special)) {
+		if seed >= graphs {
+			seed = special[seed-graphs]
+		}
+		x, in := blocksOf(seed, 3+int(seed%6), 400, 20_000)
+		all.spread(t, 10*seed, x, in)
+	}
+	all.enough(t)
+}
+
+// spreads adds up what graphs on several devices are.
+type spreads struct {
+	graphs, partial, far, counted int
+	moved                         int64
+	held                          memory
+}
+
+// spread cuts a graph in a random way, puts it on devices, and holds what comes of it to what it was.
+func (s *spreads) spread(t *testing.T, seed uint64, x *ir.Graph, in map[string]tensorfile.Tensor) {
+	t.Helper()
+	before, want := written(t, x), evaluated(t, x, in)
+	how := spreadAtRandom(t, seed, x)
+	if back := x.Clone(); how.partial > 0 {
+		if cut.Undo(back); !bytes.Equal(written(t, back), before) {
+			t.Errorf("seed %d: the graph is another when its shards are taken away:\n%s\nfrom\n%s", seed, written(t, back), before)
+		}
+	}
+	n, exact := lowerSpread(t, seed, x)
+	s.graphs, s.moved, s.partial = s.graphs+1, s.moved+n, s.partial+how.partial
+	if exact {
+		s.counted++
+	}
+	s.held.of(t, seed, x)
+	if how.loose {
+		s.far += apart(t, seed, want, evaluated(t, x, in))
+		return
+	}
+	same(t, seed, want, evaluated(t, x, in))
+}
+
+// enough says whether what was tested is worth the name.
+func (s *spreads) enough(t *testing.T) {
+	t.Helper()
+	t.Logf("%d cells moved, of %d graphs as projections say; %d partial results; %d of %d bytes of arenas at a time; %d graphs far apart", s.moved, s.counted, s.partial, s.held.most, s.held.stated, s.far)
+	if s.moved < 2000 || s.counted < s.graphs*2/3 || s.partial < s.graphs/4 || s.far > s.graphs/50 {
+		t.Errorf("%d cells moved, those of %d graphs as projections say, %d partial results, %d graphs far apart: too little is tested", s.moved, s.counted, s.partial, s.far)
+	}
+	if s.held.most*10 < s.held.stated*9 {
+		t.Errorf("arenas have %d bytes, of which %d are used at a time", s.held.stated, s.held.most)
 	}
 }
 
@@ -181,10 +219,6 @@ func (m *memory) of(t *testing.T, seed uint64, x *ir.Graph) {
 // threads share the devices. They say the memory of each device and the bytes between them that their schedules have. The sanitizer of threads watches that devices
 // wait for each other where they must.
 func TestRandomDevicesOnCPU(t *testing.T) {
-	ctx := context.Background()
-	c, err := toolchain.FindCompiler(ctx)
-	testkit.Need(t, testkit.Compilers, err)
-	t.Setenv("TAPC_POOL", "eager")
 	far, graphs := 0, uint64(16)
 	if testkit.Full() {
 		graphs = 300
@@ -194,50 +228,79 @@ func TestRandomDevicesOnCPU(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		var how spread
-		scheduled := func(apart bool) (*ir.Graph, map[string]tensorfile.Tensor) {
-			x, in := g.build()
-			if apart {
-				how = spreadAtRandom(t, seed, x)
-			}
-			if err := standard.Run(x, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-			return x, in
-		}
-		x, in := scheduled(false)
-		want, err := runScheduled(ctx, seed, x, in, []*toolchain.Compiler{c}, usualProcessors)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		x, in = scheduled(true)
-		dir, flags := t.TempDir(), [][]string{nil, {"-fsanitize=thread"}}[seed%2]
-		testkit.NeedSanitizers(t, c.Path, flags...)
-		exe, err := buildScheduled(ctx, seed, x, []*toolchain.Compiler{c}, usualProcessors, dir, flags...)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		stated(t, seed, x, exe)
-		var first map[string]tensorfile.Tensor
-		for _, threads := range []int{1, 2, 3, 5, 11} {
-			got, err := runProgram(ctx, exe, x, in, dir, threads)
-			if err != nil {
-				t.Fatalf("seed %d, %d threads: %v", seed, threads, err)
-			}
-			switch {
-			case !how.loose:
-				same(t, seed, want, got)
-			case first == nil:
-				far += apart(t, seed, want, got)
-				first = got
-			default:
-				same(t, seed, first, got)
-			}
-		}
+		far += runSpread(t, seed, [][]string{nil, {"-fsanitize=thread"}}[seed%2], g.build)
 	}
 	if far > int(graphs)/16 {
 		t.Errorf("values of %d graphs are far apart", far)
 	}
+}
+
+// TestRandomBlocksOnCPU does so with graphs of what networks are made of, on tensors of thousands of cells: sums are of several blocks, products are packed, and rows are
+// longer than vectors.
+func TestRandomBlocksOnCPU(t *testing.T) {
+	far, graphs := 0, uint64(4)
+	if testkit.Full() {
+		graphs = 200
+	}
+	for seed := range graphs {
+		far += runSpread(t, seed, nil, func() (*ir.Graph, map[string]tensorfile.Tensor) {
+			return blocksOf(seed, 1+int(seed%5), []int64{3000, 30_000, 100_000}[seed%3], 10_000_000)
+		})
+	}
+	if far > int(graphs)/4 {
+		t.Errorf("values of %d graphs are far apart", far)
+	}
+}
+
+// runSpread builds the program of a graph for one device and that for several, with further flags, and compares their values. It gives 1 if these are far apart where the order of sums was
+// given up.
+func runSpread(t *testing.T, seed uint64, flags []string, build func() (*ir.Graph, map[string]tensorfile.Tensor)) (far int) {
+	t.Helper()
+	ctx := t.Context()
+	c, err := toolchain.FindCompiler(ctx)
+	testkit.Need(t, testkit.Compilers, err)
+	t.Setenv("TAPC_POOL", "eager")
+	var how spread
+	scheduled := func(apart bool) (*ir.Graph, map[string]tensorfile.Tensor) {
+		x, in := build()
+		if apart {
+			how = spreadAtRandom(t, seed, x)
+		}
+		if err := standard.Run(x, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		return x, in
+	}
+	x, in := scheduled(false)
+	want, err := runScheduled(ctx, seed, x, in, []*toolchain.Compiler{c}, usualProcessors)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	x, in = scheduled(true)
+	dir := t.TempDir()
+	testkit.NeedSanitizers(t, c.Path, flags...)
+	exe, err := buildScheduled(ctx, seed, x, []*toolchain.Compiler{c}, usualProcessors, dir, flags...)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	stated(t, seed, x, exe)
+	var first map[string]tensorfile.Tensor
+	for _, threads := range []int{1, 2, 3, 5, 11} {
+		got, err := runProgram(ctx, exe, x, in, dir, threads)
+		if err != nil {
+			t.Fatalf("seed %d, %d threads: %v", seed, threads, err)
+		}
+		switch {
+		case !how.loose:
+			same(t, seed, want, got)
+		case first == nil:
+			far += apart(t, seed, want, got)
+			first = got
+		default:
+			same(t, seed, first, got)
+		}
+	}
+	return far
 }
 
 // stated holds what a program says of its devices to its schedule: arenas, and bytes that are copied between devices: those of all transfers but for what is read in place.
