@@ -40,6 +40,9 @@ func (c Chooser) Named(target string) tile.Chooser {
 	return c
 }
 
+// Pairs is false: products are written for numbers of one type.
+func (Chooser) Pairs() bool { return false }
+
 // Candidates are those of the package, and a lane for each cell.
 func (Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
 	out := []tile.Candidate{{}}

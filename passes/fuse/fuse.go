@@ -5,7 +5,7 @@
 // only moves has no buffer where that can be: its readers read it where it comes from (forward; reader.go cuts their loops where it must), or the kernel that computes
 // it stores it where it is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Elementwise kernels that read the same elements
 // become one, which loads them once (unite), and so do reductions of the same rows (reductions.go); what is cheap is computed again by each of its readers
-// (again.go). Access to elements is package access.
+// (again.go). Products read bfloat16 before it is converted, where there are instructions for that (widen). Access to elements is package access.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
 package fuse
 
@@ -19,13 +19,13 @@ import (
 	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
-// Run joins kernels until none can be joined, and gives how often it did. It asks before it makes a kernel part of another.
-func Run(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
+// Run joins kernels until none can be joined, and gives how often it did. It asks before it makes a kernel part of another. Paired says that products of bfloat16 have instructions.
+func Run(g *ir.Graph, may func(kernel ir.NodeID) bool, paired bool) (int, error) {
 	steps, err := schedule.Order(g)
 	if err != nil {
 		return 0, err
 	}
-	f := &fuser{g: g, at: map[ir.NodeID]int{}, reads: map[ir.NodeID]*reads{}, fixed: fixedIn(g)}
+	f := &fuser{g: g, at: map[ir.NodeID]int{}, reads: map[ir.NodeID]*reads{}, fixed: fixedIn(g), widens: paired}
 	for i, id := range steps {
 		f.at[id] = i
 		if k, ok := body[*schedule.Kernel](g, id); ok {
@@ -52,10 +52,12 @@ func Run(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 		}
 	}
 	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](g, id); ok && f.chain(id, k, may) {
+		if k, ok := body[*schedule.Kernel](g, id); ok && (f.chain(id, k, may) || widen(f, id, k, may)) {
 			joined++
 		}
 	}
+	f.widens = false
+	joined += f.joinAll(steps, behind, may) // what conversions that are left read
 	joined += forwardAll(f, steps, false, may)
 	more, err := unite(f, may)
 	if err != nil {
@@ -176,7 +178,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 		return 0, 0, false
 	}
 	c, _ := body[*schedule.Kernel](f.g, found)
-	if !bounded(k, c) || !aligned(k, out, c, operand) || f.storesOver(c, k) || !f.waitsOnly(found, id) {
+	if ofFactors(f, found) || !bounded(k, c) || !aligned(k, out, c, operand) || f.storesOver(c, k) || !f.waitsOnly(found, id) {
 		return 0, 0, false
 	}
 	return found, operand, true

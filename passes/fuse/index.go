@@ -20,6 +20,7 @@ type fuser struct {
 	moved   map[ir.NodeID]ir.NodeID   // kernels that became part of another
 	over    map[ir.NodeID]ir.NodeID   // outputs, by the inputs that they lie over
 	fixed   ir.NodeSet                // kernels of operations that sequence points name: they stay as they are
+	widens  bool                      // products may yet read factors before they are converted
 }
 
 // now gives the kernel that a step is part of by now, and remembers it for all on the way there.

@@ -136,7 +136,7 @@ func (f prices) inOrder(m *mover, c *schedule.Kernel, joined reader) bool {
 			continue
 		}
 		through := access.Compose(from.Access, access.Compose(m.back, o.Access))
-		if !(factor(c, i) && access.Neighbours(b, through)) && !f.alongside(c, b, through) {
+		if !(access.Factor(c, i) && access.Neighbours(b, through)) && !f.alongside(c, b, through) {
 			return false
 		}
 	}
@@ -147,7 +147,7 @@ func (f prices) inOrder(m *mover, c *schedule.Kernel, joined reader) bool {
 // cut.
 func (f prices) padded(m *mover, c *schedule.Kernel, joined reader) bool {
 	for i, o := range c.Operands {
-		if o.Buffer == m.k.Operands[m.out].Buffer && !factor(c, i) {
+		if o.Buffer == m.k.Operands[m.out].Buffer && !access.Factor(c, i) {
 			return false
 		}
 	}
@@ -176,31 +176,4 @@ func (f prices) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.Affin
 		}
 	}
 	return found
-}
-
-// factor says whether an operand is nothing but a factor of the products that a kernel sums.
-func factor(k *schedule.Kernel, operand int) bool {
-	factors, all := 0, 0
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			loads := func(e *scalar.Expr) bool {
-				if e.Op == scalar.Where && e.Args[2].Op == scalar.Const { // inside the borders of an image
-					e = e.Args[1]
-				}
-				return e.Op == scalar.Load && e.Ref == operand
-			}
-			switch {
-			case e.Op == scalar.Load && e.Ref == operand:
-				all++
-			case e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul:
-				for _, a := range e.Args[0].Args {
-					if loads(a) {
-						factors++
-					}
-				}
-			}
-			return true
-		})
-	}
-	return factors > 0 && factors == all
 }

@@ -47,7 +47,10 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		cut,
 		apply.Pass(),
 		lower.Pass(lib),
-		fuse.Pass(),
+		fuse.Pass(func(names string) (bool, error) {
+			chosen, err := tile.Chosen(choosers, names)
+			return slices.ContainsFunc(chosen, tile.Chooser.Pairs), err
+		}),
 		layout.Pass(),
 		tile.Pass(choosers...),
 		memory.Pass(),

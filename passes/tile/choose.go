@@ -16,6 +16,8 @@ type Chooser interface {
 	Target() (schedule.DeviceType, string)
 	// Named gives the chooser of the same back end for the target whose configs have a name, nil if there is none.
 	Named(target string) Chooser
+	// Pairs says whether the target may have instructions that sum products of pairs of bfloat16.
+	Pairs() bool
 	// Candidates gives what a kernel can be carried out as, in an order that does not depend on anything else, without what it takes. Some
 	// are refused, by Check or by rules that say where they do not pay. A candidate without a config is loops as they are.
 	Candidates(a *nest.Analysis) []Candidate

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/lowprecision"
+	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
 	"tensortapestry.org/tapc/backends/cpu/trees"
@@ -42,6 +43,9 @@ func (c Chooser) Named(target string) tile.Chooser {
 	}
 	return Chooser{isa.Target{Target: t, Machine: c.For.Machine}}
 }
+
+// Pairs asks the table of micro-kernels, whose last row is for every processor.
+func (c Chooser) Pairs() bool { return len(micro.For(c.For, 2)) > 1 }
 
 // Candidates are those of passes/tile, each with the choices that pay beside its tiles and placements. Behind the first of an algorithm that is
 // not refused come those that differ from it in one of these.

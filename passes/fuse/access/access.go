@@ -131,6 +131,36 @@ func Folds(k *schedule.Kernel, loop int) bool {
 // AnyLoop stands for every loop of a kernel.
 const AnyLoop = -1
 
+// Factor says whether an operand is nothing but a factor of the products that a kernel sums.
+func Factor(k *schedule.Kernel, operand int) bool {
+	factors, all := 0, 0
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			loads := func(e *scalar.Expr) bool {
+				if e.Op == scalar.Where && e.Args[2].Op == scalar.Const { // inside the borders of an image
+					e = e.Args[1]
+				}
+				if e.Op == scalar.Cast && e.Args[0].Type == scalar.BFloat16 {
+					e = e.Args[0]
+				}
+				return e.Op == scalar.Load && e.Ref == operand
+			}
+			switch {
+			case e.Op == scalar.Load && e.Ref == operand:
+				all++
+			case e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul:
+				for _, a := range e.Args[0].Args {
+					if loads(a) {
+						factors++
+					}
+				}
+			}
+			return true
+		})
+	}
+	return factors > 0 && factors == all
+}
+
 // Reach is the box of the buffer that an operand touches over all loops.
 func Reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
 	a := k.Operands[operand].Access
