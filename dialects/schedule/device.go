@@ -1,10 +1,13 @@
 package schedule
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
 )
 
@@ -81,8 +84,9 @@ func (d *Device) Fields(f ir.Fields) {
 // kernels, which run one after the other, for one thread. An output over an input takes nothing. math.MaxInt64 stands for more than that.
 type Holding struct {
 	Arena, Kept     int64
-	Device, Private int64 // workspaces
-	Count           int   // of buffers outside the arena
+	Device, Private int64    // workspaces
+	Count           int      // of buffers outside the arena
+	last, largest   *ir.Node // the buffer of the arena that ends last, and the largest of the others
 }
 
 // Workspaces gives what the workspaces of a device hold.
@@ -90,6 +94,23 @@ func (h *Holding) Workspaces() int64 { return plus(h.Device, h.Private) }
 
 // Total gives all that a device holds.
 func (h *Holding) Total() int64 { return plus(plus(h.Arena, h.Kept), h.Workspaces()) }
+
+// Beyond says of a device that holds more than its memory what is expected, what was found, and which buffers show it.
+func (h *Holding) Beyond(g *ir.Graph, memory int64, d diag.Diagnostic) diag.Diagnostic {
+	found := fmt.Sprintf("%d bytes: an arena of %d", h.Total(), h.Arena)
+	if w := h.Workspaces(); w > 0 {
+		found += fmt.Sprintf(", %d in workspaces", w)
+	}
+	d = d.Want(fmt.Sprintf("at most %d bytes", memory), found+fmt.Sprintf(" and %d in %s", h.Kept, check.Count(h.Count, "other buffer")))
+	if h.last != nil {
+		b := h.last.Body.(*Buffer)
+		d = d.WithNote(g.At(h.last, ""), "the arena ends with %s, which has bytes %d to %d in steps %d to %d", g.Name(h.last.ID), b.Offset, plus(b.Offset, b.Bytes), b.First, b.Last)
+	}
+	if h.largest != nil {
+		d = d.WithNote(g.At(h.largest, ""), "the largest of the others is %s of %d bytes", g.Name(h.largest.ID), h.largest.Body.(*Buffer).Bytes)
+	}
+	return d
+}
 
 // plus adds sizes; math.MaxInt64 stands for more than that.
 func plus(a, b int64) int64 { return min(a, math.MaxInt64-max(0, b)) + max(0, b) }
@@ -115,9 +136,13 @@ func Held(g *ir.Graph) map[ir.NodeID]*Holding {
 			switch h := of(b.Device); {
 			case b.Over != ir.NoNode:
 			case b.Space == Arena:
-				h.Arena = max(h.Arena, plus(b.Offset, b.Bytes))
+				if end := plus(b.Offset, b.Bytes); h.last == nil || end > h.Arena {
+					h.Arena, h.last = max(h.Arena, end), n
+				}
 			default:
-				h.Kept = plus(h.Kept, b.Bytes)
+				if h.Kept = plus(h.Kept, b.Bytes); h.largest == nil || b.Bytes > h.largest.Body.(*Buffer).Bytes {
+					h.largest = n
+				}
 				h.Count++
 			}
 		}

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -63,8 +62,8 @@ func limit(g *ir.Graph, memory []int64) error {
 			continue
 		}
 		if d.Memory = memory[d.Number]; held[n.ID] != nil && held[n.ID].Total() > d.Memory {
-			faults = append(faults, diag.Errorf("TAP0809", "memory", g.At(n, ""), "%s has not enough memory for its part of the program", g.Name(n.ID)).
-				Want(fmt.Sprintf("at most %d bytes", d.Memory), fmt.Sprintf("%d bytes", held[n.ID].Total())))
+			fault := diag.Errorf("TAP0809", "memory", g.At(n, ""), "%s has not enough memory for its part of the program", g.Name(n.ID))
+			faults = append(faults, held[n.ID].Beyond(g, d.Memory, fault))
 		}
 	}
 	return faults.Err()

@@ -43,13 +43,7 @@ func checkMemory(c *check.Context, n *ir.Node, d *schedule.Device, h *schedule.H
 	if d.Memory == 0 || h == nil {
 		return
 	}
-	if total := h.Total(); total > d.Memory {
-		working := ""
-		if w := h.Workspaces(); w > 0 {
-			working = fmt.Sprintf(", %d in workspaces", w)
-		}
-		c.Report(c.Error("TAP0396", n, "/body/memory", "%s holds more than its memory", c.Graph().Name(n.ID)).
-			Want(fmt.Sprintf("at most %d bytes", d.Memory),
-				fmt.Sprintf("%d bytes: an arena of %d%s and %d in %s", total, h.Arena, working, h.Kept, check.Count(h.Count, "other buffer"))))
+	if h.Total() > d.Memory {
+		c.Report(h.Beyond(c.Graph(), d.Memory, c.Error("TAP0396", n, "/body/memory", "%s holds more than its memory", c.Graph().Name(n.ID))))
 	}
 }
