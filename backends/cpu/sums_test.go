@@ -297,3 +297,24 @@ func floatsOf(x tensorfile.Tensor) []float32 {
 	}
 	return out
 }
+
+// TestSumsOfOneValue: a sum is added in the same order whether what reads it sums it again, along a dimension of one value, or the caller takes it too.
+func TestSumsOfOneValue(t *testing.T) {
+	const graph = `
+%x = tensor float32 [0:8, 0:600]
+%d = tensor float32 [0:8, 0:1]
+%y = tensor float32 [0:8, 0:1]
+operation op:sum {dims: [1], keepdims: true} (tensor: %x) -> (result: %d)
+operation op:mean {dims: [1], keepdims: true} (tensor: %d) -> (result: %y)
+`
+	cc := cputest.Compiler(t)
+	run := func(graph string) tensorfile.Tensor {
+		g := cputest.Operations(t, graph)
+		in := cputest.RandomInputs(t, g)
+		return cputest.Run(t, []string{native(t, cc, g)}, g, in, "1")["y"]
+	}
+	one, both := run(graph), run(graph+"operation op:export {names: [\"d\", \"y\"]} (tensor: [%d, %y])\n")
+	if at := otherBits(one, both); at >= 0 {
+		t.Errorf("element %d has other bits where the first sum is a result", at)
+	}
+}

@@ -213,12 +213,8 @@ func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 			return false
 		}
 	}
-	if access.Folds(k, access.AnyLoop) {
-		for b := range usedC {
-			if access.Folds(c, b) {
-				return false // a sum inside of a sum is neither a product nor a row
-			}
-		}
+	if access.Folds(k, access.AnyLoop) && access.Folds(c, access.AnyLoop) {
+		return false // a sum inside of a sum, of one value too, is neither a product nor rows, and would be added in another order
 	}
 	return access.StoredOver(k)
 }
