@@ -127,7 +127,7 @@ func (p *propagation) reduces(o *operation) (ir.PortMaps, error) {
 			by, ok = reduced.Beside(in, d)
 		}
 		result := tensorops.TensorOf(p.g, in.Operands[in.Statements[stored(in)].Store].Sel.Tensor).Type()
-		if !ok && result.IsFloat() && result != result.Wide() {
+		if !ok {
 			if by, ok = reduced.Once(in, d); ok {
 				o.wide = result.Wide().Size() / max(result.Size(), 1)
 			}

@@ -53,7 +53,7 @@ type operation struct {
 	derived  bool            // it was signed for this
 	in       *instance.Instance
 	combine  scalar.Op     // by which its partial results are combined
-	wide     int           // of sums of narrow floats: how many times as large as the elements of its results those of partial ones are, which are combined at once; 0 of others
+	wide     int           // where it goes on with what all its partial results make: how many times as large as the elements of its results their elements are; 0 of others
 	passes   planfile.Axes // along which its inputs are partial, and its results for that
 	joined   bool          // what it adds to partial inputs joins the first part
 }

@@ -125,8 +125,11 @@ func (m *mover) combining(o *operation, axes planfile.Axes) string {
 	for j, d := range o.axes[o.rank:] {
 		if len(d) > 0 {
 			text := fmt.Sprintf("parts of dimension %s are combined by %s", o.names[o.rank+j], by)
-			if o.wide > 0 {
+			switch {
+			case o.wide > 1:
 				text += ", and rounded once for all"
+			case o.wide == 1:
+				text += ", and the operation goes on with what all of them make"
 			}
 			return text
 		}
