@@ -353,6 +353,11 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	if !ok {
 		return 1, 0
 	}
+	if axis, _ := r.Transposed(x.analysis.Kernel); axis >= 0 && x.stages[0].Tile(schedule.RoleLine) != nil {
+		if across, _ := r.Across(x.analysis.Kernel, t.Operand); across == axis { // all of a line is asked for while it is near
+			return 1, 0
+		}
+	}
 	for near := levels(x.device, 1); stay < len(list)-1 && float64(r.Lane.Extent*lineBytes) > near[stay].bytes; { // of each unit
 		stay++
 	}

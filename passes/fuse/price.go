@@ -67,12 +67,7 @@ func (f prices) loads(k *schedule.Kernel) float64 {
 
 // rowLoads is the time of all points of rows, in loads of a vector. Of the sides of a choice by loops, the longer one counts.
 func rowLoads(r *nest.Rows, k *schedule.Kernel) float64 {
-	one := func(operand int) float64 {
-		if s := r.Lane.Step(r.Views[operand]); s == 0 || s == 1 {
-			return 1
-		}
-		return nest.GatherCost
-	}
+	one := func(operand int) float64 { return float64(r.Loads(k, operand, r.Lane)) }
 	always := make([]bool, len(k.Operands)) // an operand that is read once is there for all statements
 	points, loads := 1.0, 0.0
 	var of func(e *scalar.Expr) float64

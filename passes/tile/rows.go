@@ -18,9 +18,12 @@ func (t Target) rowsStage(k *schedule.Kernel, r *nest.Rows) schedule.Stage {
 	if !r.Free {
 		return s
 	}
-	rows, piece := nest.Points(r.Outer), r.Lane.Extent
-	if rows < rowPieces && piece > leastCut {
-		piece = even(piece, min(mostCut, max(leastCut, nest.SaturatingProduct(rows, piece)/rowPieces)), lineValues)
+	rows, piece, least := nest.Points(r.Outer), r.Lane.Extent, int64(leastCut)
+	if axis, lines := r.Transposed(k); axis >= 0 { // a task has so many rows
+		rows, least = (rows+lines-1)/lines, max(lineValues, leastCut/lines)
+	}
+	if rows < rowPieces && piece > least {
+		piece = even(piece, min(mostCut, max(least, nest.SaturatingProduct(rows, piece)/rowPieces)), lineValues)
 	}
 	s.Tiles = tiling(schedule.RoleElement, r.Lane, roundUp(piece, t.lanes(int(k.Operands[0].Type().Size()))))
 	return s

@@ -46,6 +46,13 @@ operation op:matmul (X: %t, W: %w) -> (Z: %y)
 %y = tensor float32 [0:2, 0:35, 0:19, 0:19]
 operation op:conv {groups: 1, pads: [1, 1], strides: [1, 1], dilations: [1, 1]} (X: %x, W: %w) -> (Y: %y)
 `},
+	{"a transpose, and what is added to it", `%x = tensor float32 [0:37, 0:83]
+%b = tensor float32 [0:83, 0:37]
+%t = tensor float32 [0:83, 0:37]
+%y = tensor float32 [0:83, 0:37]
+operation op:permute {perm: [1, 0]} (tensor: %x) -> (result: %t)
+operation op:add (tensors: [%t, %b]) -> (result: %y)
+`},
 	{"bytes", `%x = tensor int8 [0:37, 0:200]
 %w = tensor int8 [0:200, 0:101]
 %y = tensor int32 [0:37, 0:101]

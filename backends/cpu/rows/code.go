@@ -37,7 +37,11 @@ func newCode(r *Kernel, n *tree.Names, list *[]tree.Stmt) *code {
 			dims = append(dims, loopOf(r, l))
 		}
 	}
-	return &code{Builder: builder.New(n, r.k, r.Views, dims), r: r, list: list, jam: r.decided.jam, keeps: map[int]builder.Access{}}
+	c := &code{Builder: builder.New(n, r.k, r.Views, dims), r: r, list: list, keeps: map[int]builder.Access{}}
+	if j := r.decided.jam; j != nil && !j.tiled {
+		c.jam = j
+	}
+	return c
 }
 
 // loopOf is the dimension of one loop.

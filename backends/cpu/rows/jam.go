@@ -33,6 +33,21 @@ func (j *jam) rest(r *Kernel) int64 {
 	return r.Outer[j.axis].Extent % j.cells
 }
 
+// tiledLines makes something for each of the cells of a tile, one after the other.
+func tiledLines(c *code, body func()) {
+	j := c.r.decided.jam
+	if j == nil || !j.tiled {
+		body()
+		return
+	}
+	axis := c.r.Outer[j.axis]
+	first := c.at(axis)
+	c.loop("line", first, first.Plus(j.cells).Min(tree.Const(axis.Extent)), 1, tree.Serial, func(at *tree.Index) {
+		c.move(axis, at)
+		body()
+	})
+}
+
 // groups makes something for a group of jammed cells, and for what is left behind those.
 func groups(c *code, body func()) {
 	all, rest := c.jam, c.jam.rest(c.r)
@@ -42,7 +57,7 @@ func groups(c *code, body func()) {
 	}
 	d := c.r.Outer[all.axis]
 	c.choose([]tree.Cond{{Var: c.at(d).Var(), Limit: tree.Const(d.Extent - all.cells + 1)}}, body, func() {
-		c.jam = &jam{all.axis, rest}
+		c.jam = &jam{axis: all.axis, cells: rest}
 		body()
 		c.jam = all
 	})

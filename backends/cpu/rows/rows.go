@@ -52,6 +52,7 @@ type Decided struct {
 type jam struct {
 	axis  int // of the outer ones
 	cells int64
+	tiled bool // nothing is reduced: cells follow each other for every vector, and what they read across the lanes is a line of a cache for all of them (loop tiling)
 }
 
 // interior is the lanes at which all guards of loads hold, at any index of the reduced loops; guarded says whether there are such loads.
@@ -59,6 +60,9 @@ type interior struct {
 	from, to int64
 	guarded  bool
 }
+
+// lineBytes are those of a line of a cache.
+const lineBytes = 64
 
 // maxKept bounds the bytes that a row keeps, which are on the stack.
 const maxKept = 128 << 10
@@ -369,6 +373,9 @@ func (r *Kernel) following(operand int) []nest.Dim {
 func canStream(r *Kernel, operand int) bool {
 	o, v := r.k.Operands[operand], r.Views[operand]
 	vector := r.n
+	if j := r.decided.jam; j != nil && j.tiled && int(r.n)*o.Type().Size() < lineBytes { // of many lines at a time parts would be written
+		return false
+	}
 	if o.Mode != schedule.Write || !r.Free && r.sweeps > 1 || r.Lane.Step(v) != 1 || builder.Base(r.k, v)%vector != 0 || int(r.n)*o.Type().Size() < 16 {
 		return false
 	}

@@ -29,7 +29,7 @@ func (r *Kernel) Tree(name string) *tree.Func {
 			eachVector(c, j0, func(from, to *tree.Index) { r.span.vector(c, from, to) })
 		default:
 			eachVector(c, j0, func(from, to *tree.Index) {
-				groups(c, func() { c.lanesOf(from, to, c.cell) })
+				tiledLines(c, func() { groups(c, func() { c.lanesOf(from, to, c.cell) }) })
 			})
 		}
 	})

@@ -34,8 +34,11 @@ func usualPart(r *Kernel) (part int64) {
 	return part
 }
 
-// findJam finds the axis along which cells have the most work in common, with as many cells as can be jammed; nil if there is none.
+// findJam finds the axis along which cells have the most work in common, with as many cells as can be jammed, or that operands of elementwise work lie along; nil if there is none.
 func findJam(r *Kernel) *jam {
+	if axis, cells := r.Transposed(r.k); axis >= 0 && !r.few && len(r.kept)+len(r.gathered) == 0 {
+		return &jam{axis: axis, cells: cells, tiled: true}
+	}
 	reduce := onlyReduction(r)
 	if reduce == nil || r.few || r.span != nil || len(r.kept)+len(r.Splits)+len(r.ahead) > 0 {
 		return nil
@@ -49,7 +52,7 @@ func findJam(r *Kernel) *jam {
 	if axis < 0 {
 		return nil
 	}
-	return &jam{axis, mostJammed(r, axis)}
+	return &jam{axis: axis, cells: mostJammed(r, axis)}
 }
 
 // mostJammed is how many cells along an outer axis can be jammed: those whose accumulators are in half the registers.
@@ -64,8 +67,8 @@ func mostJammed(r *Kernel, axis int) int64 {
 // usualJam is how many cells are jammed where that pays and leaves threads enough to do; nil elsewhere.
 func usualJam(r *Kernel) *jam {
 	j := findJam(r)
-	if j == nil {
-		return nil
+	if j == nil || j.tiled {
+		return j
 	}
 	all, shared := work(r, onlyReduction(r).Args[0], r.Outer[j.axis])
 	all++ // to accumulate

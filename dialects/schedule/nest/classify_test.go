@@ -83,16 +83,7 @@ func TestClassify(t *testing.T) {
 // classified gives the forms that kernels of a graph have.
 func classified(t *testing.T, graph, cut string, allow permission.Set) []string {
 	t.Helper()
-	g, err := text.Read([]byte("tapc 1"+graph+"\n"), "test.tap", dialects.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cut != "" {
-		cutAll(t, g, cut)
-	}
-	if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}); err != nil {
-		t.Fatal(err)
-	}
+	g := scheduled(t, graph, cut, allow)
 	buffers := whole.Buffers(g)
 	var out []string
 	for n := range g.Nodes() {
@@ -107,6 +98,22 @@ func classified(t *testing.T, graph, cut string, allow permission.Set) []string 
 		}
 	}
 	return out
+}
+
+// scheduled takes a graph to Scheduled Kernels, its operation cut.
+func scheduled(t *testing.T, graph, cut string, allow permission.Set) *ir.Graph {
+	t.Helper()
+	g, err := text.Read([]byte("tapc 1"+graph+"\n"), "test.tap", dialects.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cut != "" {
+		cutAll(t, g, cut)
+	}
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}); err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // cutAll cuts the index of an operation.

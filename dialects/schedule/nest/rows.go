@@ -21,8 +21,11 @@ type Rows struct {
 	Views     []View  // of all operands
 }
 
-// GatherCost is the time that a lane with steps of more than one element takes, in loads of a vector.
-const GatherCost = 6
+// The time that lanes take which are read with steps of more than one element, in loads of a vector, and that of lanes which are written so.
+const (
+	gatherCost  = 6
+	scatterCost = 8
+)
 
 // usualLanes is how many lanes the choice of a dimension counts on.
 const usualLanes = 16
@@ -54,7 +57,7 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 		if like == nil && d.Extent < 2 || i >= len(free) && (few || !foldsAll(k, d)) || !r.readable(k, buffers, d) {
 			continue
 		}
-		if cost := r.cost(d, loads); at < 0 || cost < least {
+		if cost := r.cost(k, d, loads); at < 0 || cost < least {
 			best, at, least = d, i, cost
 		}
 	}
@@ -72,6 +75,38 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 	}
 	r.Outer, r.Reduction, r.Splits = free, fold, splits(k, best)
 	return r, true
+}
+
+// Across gives the outer dimension along which elements of an operand are neighbours of which each lane has one in a line of a cache of its own, and how many of them a line has; -1 if there
+// is none.
+func (r *Rows) Across(k *schedule.Kernel, operand int) (axis int, line int64) {
+	v := r.Views[operand]
+	line = lineBytes / int64(k.Operands[operand].Type().Size())
+	if s := r.Lane.Step(v); !r.Free || max(s, -s) < line {
+		return -1, 0
+	}
+	return slices.IndexFunc(r.Outer, func(d Dim) bool { return d.Step(v) == 1 }), line
+}
+
+// Transposed gives the outer dimension along which most such operands of elementwise work have neighbours, and how many rows along it use all of a line while it is near; -1 if there are none.
+func (r *Rows) Transposed(k *schedule.Kernel) (axis int, rows int64) {
+	axis = -1
+	if len(r.Reduction) > 0 || len(r.Splits) > 0 {
+		return axis, 0
+	}
+	found, most := make([]int, len(r.Outer)), make([]int64, len(r.Outer))
+	for i := range k.Operands {
+		if a, line := r.Across(k, i); a >= 0 {
+			found[a], most[a] = found[a]+1, max(most[a], line)
+			if axis < 0 || found[a] > found[axis] {
+				axis = a
+			}
+		}
+	}
+	if axis < 0 || r.Outer[axis].Extent < 2 {
+		return -1, 0
+	}
+	return axis, min(most[axis], r.Outer[axis].Extent)
 }
 
 // inOrder says whether the lanes of every result are neighbours: what goes through memory in no order at all should not in two.
@@ -180,15 +215,23 @@ func foldsAll(k *schedule.Kernel, d Dim) bool {
 }
 
 // cost is the time of a point in loads of a vector, for all lanes, live or not; branches is how often each operand is loaded.
-func (r *Rows) cost(d Dim, branches []int) float64 {
+func (r *Rows) cost(k *schedule.Kernel, d Dim, branches []int) float64 {
 	loads := 0
-	for i, v := range r.Views {
-		loads += branches[i]
-		if s := d.Step(v); s != 0 && s != 1 {
-			loads += branches[i] * (GatherCost - 1)
-		}
+	for i := range r.Views {
+		loads += branches[i] * r.Loads(k, i, d)
 	}
 	return float64(loads) * float64((d.Extent+usualLanes-1)/usualLanes*usualLanes) / float64(d.Extent)
+}
+
+// Loads is the time in loads of a vector that an operand's elements take along a dimension.
+func (r *Rows) Loads(k *schedule.Kernel, operand int, d Dim) int {
+	switch s := d.Step(r.Views[operand]); {
+	case s == 0 || s == 1:
+		return 1
+	case k.Operands[operand].Mode == schedule.Write:
+		return scatterCost
+	}
+	return gatherCost
 }
 
 // branches counts for each operand the branches of choices by the index that read it, 1 at least. A sum's order must not depend on them.
