@@ -16,7 +16,6 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/prices"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
-	"tensortapestry.org/tapc/cost/group"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/dialects/application/planfile"
@@ -69,8 +68,8 @@ func costCommand(a *app.App) *cobra.Command {
 	})
 }
 
-// explain writes why a program takes the time or the memory that it takes.
-func (f *costFlags) explain(ctx context.Context, a *app.App, args []string) error {
+// explain writes why a program takes the time or the memory that it takes, or moves what it moves.
+func (f *costFlags) explain(ctx context.Context, a *app.App, args []string, asJSON bool) error {
 	if args[0] == "memory" && len(args) == 3 {
 		return diag.Usage("explain memory is of the whole program: expected no name behind the file")
 	}
@@ -79,7 +78,7 @@ func (f *costFlags) explain(ctx context.Context, a *app.App, args []string) erro
 		if err != nil {
 			return err
 		}
-		return a.WriteFile(ctx, app.Standard, func(w io.Writer) error { return m.Explain(w, strings.Join(args[2:], "")) })
+		return a.WriteFile(ctx, app.Standard, func(w io.Writer) error { return m.Explain(w, strings.Join(args[2:], ""), asJSON) })
 	}
 	r, err := f.price(ctx, a, args[1])
 	if err != nil {
@@ -87,9 +86,9 @@ func (f *costFlags) explain(ctx context.Context, a *app.App, args []string) erro
 	}
 	return a.WriteFile(ctx, app.Standard, func(w io.Writer) error {
 		if args[0] == "memory" {
-			return r.ExplainMemory(w)
+			return r.ExplainMemory(w, asJSON)
 		}
-		return r.Explain(w, strings.Join(args[2:], ""))
+		return r.Explain(w, strings.Join(args[2:], ""), asJSON)
 	})
 }
 
@@ -123,10 +122,7 @@ func (f *costFlags) mesh(ctx context.Context, a *app.App, file string) (m prices
 	if err := cmp.Or(err, err2); err != nil {
 		return m, err
 	}
-	if m, err = prices.OfDevices(x.Graph, on, s); err == nil {
-		err = group.Enough(on, f.compile.Target, f.compile.Cuts.Devices())
-	}
-	return m, err
+	return prices.OfDevices(x.Graph, on, s, f.compile.Target, f.compile.Cuts.Devices())
 }
 
 // meshOf propagates a plan through a graph, schedules it and prices it on the devices of the mesh.
@@ -169,7 +165,11 @@ func (f *costFlags) price(ctx context.Context, a *app.App, file string) (*prices
 		return nil, err
 	}
 	defer x.Loader.Close()
-	return f.priceOf(ctx, x, file)
+	r, err := f.priceOf(ctx, x, file)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Walk(x.Graph, f.compile.Target, f.compile.Cuts.Devices())
 }
 
 // begin checks the flags and starts the plugins.

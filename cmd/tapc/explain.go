@@ -28,14 +28,19 @@ func explainCommand(a *app.App) *cobra.Command {
 	c.Flags().StringVar(&f.Target, "target", f.Target, "what the program runs on: "+guide.WordList(compiling.Targets(own)))
 	app.Words(c, "target", compiling.Targets(own))
 	priced := addCostFlags(c, f)
-	format := c.Flags().String("format", "text", "form of what explains cuts: text or json")
+	format := c.Flags().String("format", "text", "form of what explains cuts, time, memory and transfers: text or json")
 	app.Words(c, "format", kernelFormats)
+	asJSON := app.JSONFlag(c)
+	c.Flags().Lookup("json").Usage = "the same as --format=json"
 	return a.Command(c, func(ctx context.Context, args []string) error {
+		if *asJSON {
+			*format = "json"
+		}
 		if things := []string{"kernel", "sizes", "cuts", "time", "memory", "transfer", "plan"}; !slices.Contains(things, args[0]) {
 			return diag.Unknown("thing to explain", args[0], things)
 		}
-		if *format != "text" && args[0] != "cuts" {
-			return diag.Usage("--format=%s goes with explain cuts alone", *format)
+		if *format != "text" && !slices.Contains([]string{"cuts", "time", "memory", "transfer"}, args[0]) {
+			return diag.Usage("--format=%s goes with explain cuts, time, memory and transfer alone", *format)
 		}
 		if args[0] == "plan" {
 			return priced.explainPlans(ctx, a, args[1:])
@@ -44,7 +49,7 @@ func explainCommand(a *app.App) *cobra.Command {
 			return diag.Usage("explain %s takes a file and a name: expected nothing behind %s", args[0], args[2])
 		}
 		if args[0] == "time" || args[0] == "memory" || args[0] == "transfer" {
-			return priced.explain(ctx, a, args)
+			return priced.explain(ctx, a, args, *format == "json")
 		}
 		if priced.compile.Cuts.Machine() != "" || f.Given("threads") {
 			return diag.Usage("--machine and --threads go with explain time, memory and transfer alone")

@@ -39,8 +39,9 @@ type way struct {
 
 // Placed prices a schedule on the devices that it has, each of which is the one of its number among the machine's devices of its kind: kernels are carried out where they
 // are, a collective among devices of one kind as what it is (calls.go), and each other transfer is a flow that passes the ports between two devices. Devices that are threads
-// of one host do all of it themselves (host.go). Memory is what the schedule holds on a device. Together are the steps while all devices work; threads are those of the program.
-func Placed(m *machine.Machine, g *ir.Graph, alone, together price.Steps, threads int64) (*Report, error) {
+// of one host do all of it themselves (host.go). Memory is what the schedule holds on a device. Together are the steps while all devices work; threads are those of the program. Devices of
+// unused have nothing to do, and stand behind the others.
+func Placed(m *machine.Machine, g *ir.Graph, alone, together price.Steps, threads int64, unused ...*machine.Device) (*Report, error) {
 	at, err := group.On(m, g)
 	if err != nil {
 		return nil, err
@@ -80,8 +81,9 @@ func Placed(m *machine.Machine, g *ir.Graph, alone, together price.Steps, thread
 			b.program.Values = append(b.program.Values, simulate.Value{Device: b.devices[d], Bytes: float64(h.Total()), From: -1})
 		}
 	}
-	b.program.Devices, b.program.Ports = len(at.Order), len(b.lines.ports)
-	if out, err = b.report(out, b.kinds()); err == nil {
+	kinds := append(b.kinds(), unused...)
+	b.program.Devices, b.program.Ports = len(kinds), len(b.lines.ports)
+	if out, err = b.report(out, kinds); err == nil {
 		out.Kernels = onFirst(g, b.devices, alone.Kernels)
 	}
 	return out, err

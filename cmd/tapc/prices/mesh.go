@@ -1,7 +1,6 @@
 package prices
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/big"
@@ -109,51 +108,61 @@ func (m Mesh) JSON(w io.Writer) error {
 	r := m.Result
 	out := meshJSON{Machine: m.Machine, Devices: m.Devices, Time: intervalJSON(m.Time), Idle: r.Idle(), Operations: m.Operations, Peak: r.Peak, Busy: r.Busy,
 		Links: r.Links, Joules: m.Joules, Transfers: []transferJSON{}, Critical: []string{}}
-	for _, t := range m.Transfers {
-		x := transferJSON{Operation: t.Operation, Also: t.Also, Tensor: t.Tensor, From: t.From, To: t.To, Bytes: t.Bytes.String(), Reason: t.Reason}
-		for _, way := range t.Ways {
-			y := wayJSON{way.Words, way.Bytes, way.Sent, intervalJSON{way.Seconds.Value, way.Seconds.Low, way.Seconds.High}, []wayTermJSON{}}
-			for _, term := range way.Terms {
-				y.Terms = append(y.Terms, wayTermJSON(term))
-			}
-			x.Ways = append(x.Ways, y)
-		}
-		out.Transfers = append(out.Transfers, x)
+	for i := range m.Transfers {
+		out.Transfers = append(out.Transfers, transferOf(&m.Transfers[i]))
 	}
 	for _, i := range r.Critical {
 		out.Critical = append(out.Critical, m.Names[i])
 	}
-	to := json.NewEncoder(w)
-	to.SetIndent("", "  ")
-	return to.Encode(out)
+	return indented(w, out)
+}
+
+// transferOf gives the form of a transfer.
+func transferOf(t *propagate.Transfer) transferJSON {
+	x := transferJSON{Operation: t.Operation, Also: t.Also, Tensor: t.Tensor, From: t.From, To: t.To, Bytes: t.Bytes.String(), Reason: t.Reason}
+	for _, way := range t.Ways {
+		y := wayJSON{way.Words, way.Bytes, way.Sent, intervalJSON{way.Seconds.Value, way.Seconds.Low, way.Seconds.High}, []wayTermJSON{}}
+		for _, term := range way.Terms {
+			y.Terms = append(y.Terms, wayTermJSON(term))
+		}
+		x.Ways = append(x.Ways, y)
+	}
+	return x
 }
 
 // Trace writes when each kernel and each flow runs.
 func (m Mesh) Trace(w io.Writer) error { return m.Walk.Trace(w) }
 
 // Explain writes of the transfers of a tensor or operation, or of all, why they are there, what they take and what the alternative would.
-func (m Mesh) Explain(w io.Writer, name string) error {
-	found := 0
+func (m Mesh) Explain(w io.Writer, name string, asJSON bool) error {
 	var names []string
+	found := []*propagate.Transfer{}
 	for i := range m.Transfers {
 		t := &m.Transfers[i]
 		names = append(names, t.Tensor, t.Operation)
-		if name != "" && fmt.Sprintf("tensor %q", name) != t.Tensor && fmt.Sprintf("operation %q", name) != t.Operation {
-			continue
+		if name == "" || fmt.Sprintf("tensor %q", name) == t.Tensor || fmt.Sprintf("operation %q", name) == t.Operation {
+			found = append(found, t)
 		}
-		found++
+	}
+	switch {
+	case len(found) == 0 && name != "":
+		return diag.Errorf("TAP2853", "cost", diag.Location{}, "the plan needs no transfer of %q", name).Want("a tensor or an operation of a transfer", strings.Join(names, ", "))
+	case asJSON:
+		out := []transferJSON{}
+		for _, t := range found {
+			out = append(out, transferOf(t))
+		}
+		return indented(w, out)
+	case len(found) == 0:
+		_, err := fmt.Fprintln(w, "nothing is transferred")
+		return err
+	}
+	for _, t := range found {
 		if err := explain(w, t); err != nil {
 			return err
 		}
 	}
-	if found > 0 {
-		return nil
-	}
-	if name == "" {
-		_, err := fmt.Fprintln(w, "nothing is transferred")
-		return err
-	}
-	return diag.Errorf("TAP2853", "cost", diag.Location{}, "the plan needs no transfer of %q", name).Want("a tensor or an operation of a transfer", strings.Join(names, ", "))
+	return nil
 }
 
 // explain writes one: the terms of each way add up to its time, and the difference to the next is theirs.

@@ -88,9 +88,10 @@ func OfMesh(g *ir.Graph, m *machine.Machine, s price.Settings, r *propagate.Resu
 	return Mesh{report}, err
 }
 
-// OfDevices prices a schedule on the devices that it has. Those that are threads of one host share out the threads of the program, one for each of their cores if it is not said how many.
-func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (Mesh, error) {
-	_, report, err := onDevices(g, m, s)
+// OfDevices prices a schedule for so many devices of a kind, of which those on which nothing lands are idle. Those that are threads of one host share out the threads of the program, one
+// for each of their cores if it is not said how many.
+func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings, kind string, count int) (Mesh, error) {
+	_, report, err := onDevices(g, m, s, kind, count)
 	return Mesh{report}, err
 }
 
@@ -103,8 +104,8 @@ func (r *Report) Walk(g *ir.Graph, kind string, count int) error {
 	if len(devices) < 2 {
 		return group.Enough(r.on, kind, count)
 	}
-	alone, walk, err := onDevices(g, r.on, r.settings)
-	if err = cmp.Or(err, group.Enough(r.on, kind, count)); err != nil {
+	alone, walk, err := onDevices(g, r.on, r.settings, kind, count)
+	if err != nil {
 		return err
 	}
 	r.Kernels, r.Times = alone.Kernels, map[ir.NodeID]Span{}
@@ -114,8 +115,8 @@ func (r *Report) Walk(g *ir.Graph, kind string, count int) error {
 	return nil
 }
 
-// onDevices prices the steps of a schedule while one of its devices works, and what all take.
-func onDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (alone price.Steps, _ *sharded.Report, _ error) {
+// onDevices prices the steps of a schedule for so many devices of a kind while one of them works, and what all take.
+func onDevices(g *ir.Graph, m *machine.Machine, s price.Settings, kind string, count int) (alone price.Steps, _ *sharded.Report, _ error) {
 	threads := s.Units
 	if list := sharded.Hosted(g); len(list) > 0 {
 		d, err := m.Device("", schedule.Host.String())
@@ -136,8 +137,23 @@ func onDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (alone price.S
 	if err != nil {
 		return alone, nil, err
 	}
-	report, err := sharded.Placed(m, g, alone, together, threads)
-	return alone, report, err
+	unused, err := idle(g, m, kind, count)
+	if err != nil {
+		return alone, nil, err
+	}
+	report, err := sharded.Placed(m, g, alone, together, threads, unused...)
+	return alone, report, cmp.Or(err, group.Enough(m, kind, count))
+}
+
+// idle gives those of so many devices of a kind that a schedule does not have.
+func idle(g *ir.Graph, m *machine.Machine, kind string, count int) ([]*machine.Device, error) {
+	d, err := m.Device("", kind)
+	for n := range g.Nodes() {
+		if x, ok := n.Body.(*schedule.Device); ok && x.Type.String() == kind {
+			count--
+		}
+	}
+	return slices.Repeat([]*machine.Device{d}, max(0, count)), err
 }
 
 // Operations and bytes of all kernels.

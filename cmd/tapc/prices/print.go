@@ -82,6 +82,14 @@ type (
 		Bytes      float64      `json:"bytes"`
 		Terms      []termJSON   `json:"terms"`
 	}
+	memoryJSON struct {
+		Bytes int64      `json:"bytes"`
+		Terms []partJSON `json:"terms"`
+	}
+	partJSON struct {
+		What  string `json:"what"`
+		Bytes int64  `json:"bytes"`
+	}
 	termJSON struct {
 		What string       `json:"what"`
 		Time intervalJSON `json:"seconds"`
@@ -92,19 +100,30 @@ type (
 func (r *Report) JSON(w io.Writer) error {
 	operations, bytes := r.totals()
 	out := reportJSON{Machine: r.Machine, Time: intervalJSON(r.Time), Operations: operations, Bytes: bytes, Memory: r.memory(), Joules: r.Joules, Kernels: []kernelJSON{}, Critical: []string{}}
-	for i, k := range r.Kernels {
-		x := kernelJSON{r.Names[i], k.Name, k.Form, k.Units, intervalJSON(k.Time), k.Roof, k.Bound, k.Work.Products, k.Work.Operations(), k.Work.Bytes(), []termJSON{}}
-		for _, t := range k.Terms {
-			x.Terms = append(x.Terms, termJSON{t.What, intervalJSON(t.Time)})
-		}
-		out.Kernels = append(out.Kernels, x)
+	for i := range r.Kernels {
+		out.Kernels = append(out.Kernels, r.kernelOf(i))
 	}
 	for _, i := range r.Critical {
 		out.Critical = append(out.Critical, r.Names[i])
 	}
+	return indented(w, out)
+}
+
+// kernelOf gives the form of a kernel.
+func (r *Report) kernelOf(i int) kernelJSON {
+	k := r.Kernels[i]
+	x := kernelJSON{r.Names[i], k.Name, k.Form, k.Units, intervalJSON(k.Time), k.Roof, k.Bound, k.Work.Products, k.Work.Operations(), k.Work.Bytes(), []termJSON{}}
+	for _, t := range k.Terms {
+		x.Terms = append(x.Terms, termJSON{t.What, intervalJSON(t.Time)})
+	}
+	return x
+}
+
+// indented writes JSON for people, too.
+func indented(w io.Writer, v any) error {
 	to := json.NewEncoder(w)
 	to.SetIndent("", "  ")
-	return to.Encode(out)
+	return to.Encode(v)
 }
 
 // Trace writes when each kernel runs, as a trace for chrome://tracing or Perfetto.
@@ -126,10 +145,17 @@ func (r *Report) Trace(w io.Writer) error {
 }
 
 // Explain writes of the kernels of a name, or of all, why they take what they take.
-func (r *Report) Explain(w io.Writer, name string) error {
+func (r *Report) Explain(w io.Writer, name string, asJSON bool) error {
 	found, err := r.named(name)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		out := []kernelJSON{}
+		for _, i := range found {
+			out = append(out, r.kernelOf(i))
+		}
+		return indented(w, out)
 	}
 	for _, i := range found {
 		k := r.Kernels[i]
@@ -146,12 +172,19 @@ func writeTerm(w io.Writer, k price.Kernel, t price.Term) {
 }
 
 // ExplainMemory writes what the program has in memory at most, part by part; of a target whose programs do not state that, what devices hold by the schedule.
-func (r *Report) ExplainMemory(w io.Writer) error {
+func (r *Report) ExplainMemory(w io.Writer, asJSON bool) error {
 	list, of := r.Memory, "at most"
 	if len(list) == 0 {
 		list, of = r.held, "on devices: tensors and workspaces alone"
 	}
 	all := bytesOf(list)
+	if asJSON {
+		out := memoryJSON{Bytes: all, Terms: []partJSON{}}
+		for _, t := range list {
+			out.Terms = append(out.Terms, partJSON(t))
+		}
+		return indented(w, out)
+	}
 	fmt.Fprintf(w, "%d bytes %s\n", all, of)
 	for _, t := range list {
 		if t.Bytes > 0 {
