@@ -33,6 +33,9 @@ type memory struct {
 	process *Process
 	steps   int // that all devices have done
 	written map[place][]visit
+	now     float64 // bytes that all have touched
+	all     float64 // of different places
+	code    float64
 }
 
 // visit is when a box of a buffer was touched last: how many bytes the device had touched, in all, and how units have touched it since it was written.
@@ -42,6 +45,7 @@ type visit struct {
 	box    zspace.Range
 	step   int
 	at     float64
+	among  float64 // and all devices together
 	held   []boxes
 }
 
@@ -55,7 +59,7 @@ func replay(list []done, buffers map[ir.NodeID]*schedule.Buffer, process *Proces
 		buffer ir.NodeID
 	}
 	out, m := map[ir.NodeID]*history{}, &memory{buffers: buffers, process: process, written: map[place][]visit{}}
-	parts, sizes := map[key]float64{}, map[ir.NodeID]map[place]float64{} // of buffers what is touched of them
+	parts, sizes, whole := map[key]float64{}, map[ir.NodeID]map[place]float64{}, map[place]float64{} // of buffers what is touched of them
 	for _, s := range list {
 		h := out[s.device]
 		if h == nil {
@@ -63,6 +67,7 @@ func replay(list []done, buffers map[ir.NodeID]*schedule.Buffer, process *Proces
 			out[s.device], sizes[s.device] = h, map[place]float64{}
 		}
 		h.code += s.code
+		m.code += s.code
 		for _, t := range s.work.Touches {
 			id := m.origin(t.Buffer)
 			if h.find(t) == nil {
@@ -70,14 +75,20 @@ func replay(list []done, buffers map[ir.NodeID]*schedule.Buffer, process *Proces
 			}
 			p, b := m.place(id), buffers[id]
 			n, _ := b.Range.BigSize().Float64()
+			whole[p] = max(whole[p], n*float64(b.Type().Size()))
 			sizes[s.device][p] = max(sizes[s.device][p], min(parts[key{s.device, id}], n*float64(b.Type().Size())))
 		}
 		h.touch(s)
 	}
+	together := map[place]float64{}
 	for d, h := range out {
-		for _, n := range sizes[d] {
+		for p, n := range sizes[d] {
 			h.all += n
+			together[p] = min(together[p]+n, whole[p]) // what several devices have is once in a cache that they share
 		}
+	}
+	for _, n := range together {
+		m.all += n
 	}
 	return out
 }
@@ -104,13 +115,14 @@ func (h *history) touch(s done) {
 	h.steps++
 	for i, t := range s.work.Touches {
 		h.now += t.Bytes
+		h.memory.now += t.Bytes
 		id := h.origin(t.Buffer)
 		p := h.place(id)
 		var now []boxes
 		if len(s.units) > 0 {
 			now = held(h.held(t), s.units[i], t.Write)
 		}
-		v := visit{by: h, buffer: id, box: t.Box, step: h.steps, at: h.now, held: now}
+		v := visit{by: h, buffer: id, box: t.Box, step: h.steps, at: h.now, among: h.memory.now, held: now}
 		h.last[p] = note(h.last[p], v)
 		if h.process != nil && t.Write {
 			h.written[p] = note(h.written[p], v)
@@ -147,19 +159,22 @@ func (h *history) held(t work.Touch) []boxes {
 	return nil
 }
 
-// source is where a part of what a kernel touches was last: in the caches of its device or, where that has written it since, of another one, which has touched so many bytes after it.
+// source is where a part of what a kernel touches was last: in the caches of its device or, where that has written it since, of another one.
 type source struct {
 	part     float64
-	distance float64
+	distance distance
 	other    bool
 }
 
+// distance is how many bytes a device has touched since, and all devices that share a cache with it.
+type distance struct{ own, all float64 }
+
 // sources gives where what a kernel touches was last. A cache of as many bytes as were touched since, with those of the kernel itself, has it still. Of other devices it says something if it is asked to.
 func (h *history) sources(w *work.Work, t work.Touch, others bool) (list []source) {
-	own, v, whole := source{part: 1, distance: h.all}, h.find(t), cells(t.Box)
-	since := 0
+	own, v, whole := source{part: 1, distance: distance{h.all, h.memory.all}}, h.find(t), cells(t.Box)
+	since, bytes := 0, w.Bytes()
 	if v != nil {
-		own.distance, since = min(h.now-v.at+w.Bytes(), h.all), v.step
+		own.distance, since = distance{min(h.now-v.at+bytes, h.all), min(h.memory.now-v.among+bytes, h.memory.all)}, v.step
 	}
 	id := h.origin(t.Buffer)
 	for _, o := range h.written[h.place(id)] {
@@ -169,7 +184,7 @@ func (h *history) sources(w *work.Work, t work.Touch, others bool) (list []sourc
 		if both, ok := t.Box.Intersect(o.box); ok {
 			part := min(own.part, cells(both)/whole)
 			own.part -= part
-			list = append(list, source{part, o.by.now - o.at + w.Bytes(), true})
+			list = append(list, source{part, distance{o.by.now - o.at + bytes, min(h.memory.now-o.among+bytes, h.memory.all)}, true})
 		}
 	}
 	return append(list, own)
@@ -181,6 +196,7 @@ type level struct {
 	bytes float64        // that so many units have of it together
 	kept  []point        // what it still has of what is touched in turns
 	own   bool           // it is a cache that each unit has for itself
+	part  float64        // of a cache that the device shares with others, whose size is that of its part
 	ports bool           // it reads and writes at the same time
 	alone machine.Figure // bytes a second of what is read where nothing is written
 	read  machine.Figure
@@ -190,13 +206,14 @@ type level struct {
 // levels gives the caches of a device and its memory, as so many units have them.
 func levels(d *machine.Device, units int64) (list []level) {
 	for i, c := range d.Caches {
-		n := float64((units + c.Units - 1) / c.Units)
+		n, part := float64((units+c.Units-1)/c.Units), 1.0
 		if c.Units > d.Units { // other devices have their part of it
 			n = float64(d.Units) / float64(c.Units)
+			part = n
 		}
 		copies, reading := c.Reached(units)
 		l := levelOf(c.Name, copies, reading)
-		l.bytes, l.kept, l.own = n*float64(c.Bytes), curve(&c), c.Units == 1
+		l.bytes, l.kept, l.own, l.part = n*float64(c.Bytes), curve(&c), c.Units == 1, part
 		if i == 0 {
 			l.ports, l.read, l.write = true, l.alone, copies.Times(machine.Exactly(0.5))
 		}
@@ -266,13 +283,16 @@ func (l *level) keeps(distance float64) float64 {
 }
 
 // parts says how much of what was touched so many bytes ago each level still has: less and less of what is farther, for what programs touch again they touch in the same
-// order, so that what is asked for next is what went first.
-func parts(list []level, distance float64) []float64 {
+// order, so that what is asked for next is what went first. A cache that devices share has what all of them touched.
+func parts(list []level, d distance) []float64 {
 	out, left := make([]float64, len(list)), 1.0
 	for i, l := range list {
-		part := left
+		part, ago := left, d.own
+		if l.part < 1 {
+			ago = d.all * l.part
+		}
 		if i < len(list)-1 {
-			part *= l.keeps(distance)
+			part *= l.keeps(ago)
 		}
 		out[i] = part
 		left -= part

@@ -29,6 +29,19 @@ func TestCurve(t *testing.T) {
 	}
 }
 
+// A cache that devices share has what all of them touched, in all of its bytes; one of their own does not know what others do.
+func TestSharedCache(t *testing.T) {
+	list := []level{{bytes: 100, kept: curve(&machine.Cache{}), part: 1}, {bytes: 500, kept: curve(&machine.Cache{}), part: 0.5}, {part: 1}}
+	for _, x := range []struct {
+		d    distance
+		want []float64
+	}{{distance{100, 5000}, []float64{1, 0, 0}}, {distance{900, 1000}, []float64{0, 1, 0}}, {distance{900, 1250}, []float64{0, 0, 1}}, {distance{400, 1125}, []float64{0, 0.5, 0.5}}} {
+		if got := parts(list, x.d); !slices.Equal(got, x.want) {
+			t.Errorf("%v: %v, expected %v", x.d, got, x.want)
+		}
+	}
+}
+
 // Reading and writing follow each other but in the first cache, where the longer counts.
 func TestFirstCache(t *testing.T) {
 	d := &machine.Device{Units: 1, Bandwidth: machine.Exactly(10), Caches: []machine.Cache{
@@ -93,11 +106,11 @@ func TestOtherDevices(t *testing.T) {
 		touch   work.Touch
 		want    []source
 	}{
-		{"an input", &Process{}, second, read, []source{{1, 64, false}}},
-		{"its own", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, second, touch(alias, half, false), []source{{1, 16, false}}},
-		{"half of it another's", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, first, touch(made, all, false), []source{{0.5, 32, true}, {0.5, 32, false}}},
-		{"no alias", &Process{}, first, touch(made, all, false), []source{{1, 32, false}}},
-		{"memories of their own", nil, first, touch(made, all, false), []source{{1, 32, false}}},
+		{"an input", &Process{}, second, read, []source{{1, distance{64, 64}, false}}},
+		{"its own", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, second, touch(alias, half, false), []source{{1, distance{16, 16}, false}}},
+		{"half of it another's", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, first, touch(made, all, false), []source{{0.5, distance{32, 32}, true}, {0.5, distance{32, 64}, false}}},
+		{"no alias", &Process{}, first, touch(made, all, false), []source{{1, distance{32, 96}, false}}},
+		{"memories of their own", nil, first, touch(made, all, false), []source{{1, distance{32, 96}, false}}},
 	} {
 		devices := replay(list[:2], buffers, x.process)
 		w := &work.Work{Touches: []work.Touch{x.touch}}
