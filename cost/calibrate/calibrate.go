@@ -25,6 +25,7 @@ import (
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/sample"
+	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -34,7 +35,7 @@ const codeFailed = "TAP2821"
 // Options of Measure.
 type Options struct {
 	Dir     string        // for programs
-	Budget  time.Duration // that measuring takes at most; building comes on top
+	Budget  time.Duration // that measuring takes at most, unless leastRounds take longer; building comes on top
 	Tapc    string        // the compiler that builds them
 	Devices int64         // into which the cores are divided; 1 if it is 0
 	Reuse   bool          // programs that are in Dir, of the same graphs, are not built again
@@ -63,8 +64,8 @@ func stepRound(r int) string {
 	return fmt.Sprintf("measuring, round %d of at most %d", r+1, mostRounds)
 }
 
-// leastRounds are those that are measured whatever time they take.
-const leastRounds = 3
+// leastRounds are those that are measured whatever time they take: two halves can be compared.
+const leastRounds = 2
 
 // mostRounds is how often each probe runs, in turns with the others.
 const mostRounds = 7
@@ -76,12 +77,15 @@ const (
 	together = 60 * time.Millisecond
 )
 
+// leastRuns is how often a program runs at least to be measured, and before its time is known.
+const leastRuns = 5
+
 // Runs is how often a program of a time runs to be measured for so long; longer if threads share it.
 func Runs(seconds float64, threads int64, alone, shared time.Duration) int {
 	if threads > 1 {
 		alone = shared
 	}
-	return min(max(int(alone.Seconds()/seconds), 5), 20000)
+	return min(max(int(alone.Seconds()/seconds), leastRuns), 20000)
 }
 
 // Measure measures this machine. Divided is the same machine with its cores divided into the devices that the options ask for.
@@ -129,6 +133,7 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	}
 	group, building := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
+	env := objectsIn(o.Dir)
 	for i := range list {
 		p := &list[i]
 		if j := slices.IndexFunc(list[:i], func(q probe) bool { return q.plan == p.plan && q.graph.Text() == p.graph.Text() }); j >= 0 {
@@ -139,7 +144,7 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 		if o.Reuse && p.built() {
 			continue
 		}
-		group.Go(func() error { return p.build(building, o.Tapc) }) // waits until few are being built
+		group.Go(func() error { return p.build(building, o.Tapc, env) }) // waits until few are being built
 		o.Watch.Begin(stepBuild(list, i))
 	}
 	if err := group.Wait(); err != nil {
@@ -148,10 +153,10 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	return &Run{options: o, machine: m, probes: list, wait: o.Wait}, nil
 }
 
-// Round measures each probe once more.
+// Round measures each probe once more. The pace behind some is that before the next, unless it is one to wait for.
 func (r *Run) Round(ctx context.Context) error {
-	for from := 0; from < len(r.probes); {
-		before, err := r.Settle(ctx)
+	before, err := r.Settle(ctx)
+	for from := 0; err == nil && from < len(r.probes); {
 		i, end := from, time.Now().Add(between)
 		for ; err == nil && i < len(r.probes) && (i == from || time.Now().Before(end)); i++ {
 			err = r.probes[i].run(ctx)
@@ -159,15 +164,18 @@ func (r *Run) Round(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		after, err := r.Pace(ctx)
-		if err != nil {
+		var after float64
+		if after, err = r.Pace(ctx); err != nil {
 			return err
 		}
 		for ; from < i; from++ {
 			r.probes[from].paces = append(r.probes[from].paces, [2]float64{before, after})
 		}
+		if before = after; r.Unusual(after) && from < len(r.probes) {
+			before, err = r.Settle(ctx)
+		}
 	}
-	return nil
+	return err
 }
 
 // Hop gives the seconds that a program takes now in which one core waits for another again and again; 0 of one core.
@@ -259,23 +267,34 @@ func (p *probe) built() bool {
 }
 
 // build makes the program of a probe.
-func (p *probe) build(ctx context.Context, tapc string) error {
+func (p *probe) build(ctx context.Context, tapc string, env []string) error {
 	if p.plan == "" {
-		return Build(ctx, tapc, p.graph, p.program)
+		return build(ctx, tapc, p.graph, p.program, env)
 	}
 	plan := p.program + ".json"
 	if err := os.WriteFile(plan, []byte(p.plan), 0o666); err != nil {
 		return err
 	}
-	return Build(ctx, tapc, p.graph, p.program, "--plan="+plan)
+	return build(ctx, tapc, p.graph, p.program, env, "--plan="+plan)
 }
 
-// Build makes a program of a graph, which it leaves beside it, by a tapc with flags.
-func Build(ctx context.Context, tapc string, g *sample.Graph, path string, flags ...string) error {
+// objectsIn gives the environment of compilers whose programs have most of their objects, the run-time library's, in common: where there is no cache for them, these are kept in a folder of the programs'.
+func objectsIn(dir string) []string {
+	cache, err := filecache.Open()
+	if err != nil {
+		return append(os.Environ(), filecache.Variable+"="+filepath.Join(dir, "objects"))
+	}
+	cache.Close()
+	return os.Environ()
+}
+
+// build makes a program of a graph, which it leaves beside it, by a tapc with an environment and flags.
+func build(ctx context.Context, tapc string, g *sample.Graph, path string, env []string, flags ...string) error {
 	if err := os.WriteFile(path+".tap", []byte(g.Text()), 0o666); err != nil {
 		return err
 	}
 	c := exec.CommandContext(ctx, tapc, append([]string{"build", path + ".tap", "-o", path}, flags...)...)
+	c.Env = env
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // it ends its compiler, and takes away what it made
 	c.WaitDelay = 10 * time.Second
 	if out, err := c.CombinedOutput(); err != nil {
@@ -294,12 +313,16 @@ func said(out []byte, err error) string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimSpace(string(out)), "tapc: error: "), fmt.Sprint(err))
 }
 
-// rounds measures all probes in turns, until the budget is spent or all rounds are done; there are leastRounds of them at least.
+// rounds measures all probes in turns, until the budget has no room for one more that takes as long as the last, or all rounds are done; there are leastRounds of them at least.
 func (r *Run) rounds(ctx context.Context) error {
-	end := time.Now().Add(r.options.Budget)
+	begin := time.Now()
+	end, last := begin.Add(r.options.Budget), begin
 	for n := range mostRounds {
+		now := time.Now()
+		took := now.Sub(last)
+		last = now
 		if n >= leastRounds {
-			if time.Now().After(end) {
+			if now.Add(took).After(end) {
 				break
 			}
 			r.options.Watch.Plan(stepRound(n))
@@ -314,7 +337,7 @@ func (r *Run) rounds(ctx context.Context) error {
 
 // run measures a probe once.
 func (p *probe) run(ctx context.Context) error {
-	n := 10
+	n := leastRuns
 	if best := p.best(); best > 0 {
 		n = Runs(best, p.threads, perRun, together)
 	}
@@ -358,17 +381,20 @@ func (p *probe) rate(things float64) machine.Figure {
 	return machine.Figure{Value: things / best, Low: things / median, High: things / best * 1.02}
 }
 
-// same is the geometric mean of how much the best times of the even rounds and of the odd ones differ.
+// same is the geometric mean of how much the best times of the even rounds and of the odd ones differ, of those probes that have both.
 func same(list []probe) float64 {
-	sum := 0.0
+	sum, n := 0.0, 0
 	for _, p := range list {
 		half := [2]float64{math.Inf(1), math.Inf(1)}
 		for i, t := range p.times {
 			half[i%2] = min(half[i%2], t)
 		}
-		sum += math.Abs(math.Log(half[0] / half[1]))
+		if len(p.times) > 1 {
+			sum += math.Abs(math.Log(half[0] / half[1]))
+			n++
+		}
 	}
-	return math.Exp(sum / float64(len(list)))
+	return math.Exp(sum / float64(max(n, 1)))
 }
 
 // found is what the system says of the machine: cores, caches and memory.

@@ -3,12 +3,15 @@ package calibrate
 import (
 	"bytes"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/internal/filecache"
 )
 
 // two is a device of two cores, as the system would describe it.
@@ -70,6 +73,10 @@ func TestConclude(t *testing.T) {
 	}
 	if same(list) < 1.05 || same(list) > 1.2 {
 		t.Errorf("halves whose best times are 1 and 1.1 differ by %v", same(list))
+	}
+	list[0].times = list[0].times[:1] // one time has no halves
+	if s := same(list); s < 1.05 || s > 1.2 {
+		t.Errorf("halves differ by %v where one probe has one time", s)
 	}
 	m := &machine.Machine{Format: machine.Format, Name: "two", Devices: []machine.Device{d}}
 	var text bytes.Buffer
@@ -235,5 +242,22 @@ func TestUsual(t *testing.T) {
 	p.paces = [][2]float64{{1.2, 1}, {0.5, 1}, {2, 2}, {1, 1.2}}
 	if got := r.usual(p); !slices.Equal(got, p.times) {
 		t.Errorf("%v", got)
+	}
+}
+
+// Programs have their common objects from the user's cache, and where there is none from a folder beside them.
+func TestObjectsIn(t *testing.T) {
+	dir := t.TempDir()
+	for set, want := range map[string]string{"off": filepath.Join(dir, "objects"), filepath.Join(dir, "users"): filepath.Join(dir, "users")} {
+		t.Setenv(filecache.Variable, set)
+		got := ""
+		for _, v := range objectsIn(dir) { // the last one counts
+			if name, value, _ := strings.Cut(v, "="); name == filecache.Variable {
+				got = value
+			}
+		}
+		if got != want {
+			t.Errorf("%s=%s: objects are in %q, expected %q", filecache.Variable, set, got, want)
+		}
 	}
 }

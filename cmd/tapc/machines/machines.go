@@ -28,7 +28,7 @@ Each figure says where it is from. --collective prices one by the algorithms tha
 // CalibrateHelp is the text of --help of `tapc calibrate`.
 const CalibrateHelp = `Measure this machine and write a machine file: what programs of tapc reach with products,
 arithmetic and functions, on one core and on all, what they move from each cache and from
-memory, and what kernels and threads take to begin. It takes about a minute, and a C
+memory, and what kernels and threads take to begin. It takes less than a minute, and a C
 compiler. Bounds are those of the rounds' own differences: measure while nothing else runs.
 With --devices the machine has so many devices of one host, each with its part of the cores:
 what --devices of build makes of it, with the link that copies between them are.`
@@ -49,7 +49,7 @@ func Calibrate(ctx context.Context, devices int64, stderr io.Writer, f *progress
 	defer os.RemoveAll(dir)
 	meter := progress.New(stderr, f.Form(stderr))
 	defer func() { meter.End(err == nil) }()
-	_, m, err = calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc, Devices: devices, Wait: 10 * time.Second, Watch: meter})
+	_, m, err = calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 42 * time.Second, Tapc: tapc, Devices: devices, Wait: 10 * time.Second, Watch: meter})
 	return m, err
 }
 
