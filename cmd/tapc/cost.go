@@ -30,6 +30,7 @@ type costFlags struct {
 	compile *compiling.Flags
 	threads int
 	use     string // the command
+	others  bool   // what else kernels could be carried out as is priced, too
 }
 
 func addCostFlags(c *cobra.Command, f *compiling.Flags) *costFlags {
@@ -80,6 +81,7 @@ func (f *costFlags) explain(ctx context.Context, a *app.App, args []string, asJS
 		}
 		return a.WriteFile(ctx, app.Standard, func(w io.Writer) error { return m.Explain(w, strings.Join(args[2:], ""), asJSON) })
 	}
+	f.others = args[0] == "time"
 	r, err := f.price(ctx, a, args[1])
 	if err != nil {
 		return err
@@ -216,5 +218,9 @@ func (f *costFlags) priceOf(ctx context.Context, x *compiling.Compilation, file 
 // settings are what prices depend on beside a schedule and a machine.
 func (f *costFlags) settings() (price.Settings, error) {
 	choosers, err := tile.Chosen(app.OwnBackends().Choosers(), strings.Join(f.compile.Options.Processors, ","))
-	return price.Settings{Units: int64(f.threads), Targets: standard.Priced(choosers)}, err
+	s := price.Settings{Units: int64(f.threads), Targets: standard.Priced(choosers)}
+	if f.others {
+		s.Others = standard.Others(choosers)
+	}
+	return s, err
 }

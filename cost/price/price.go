@@ -50,14 +50,19 @@ type Kernel struct {
 	Roof  float64 // seconds that computing or travelling alone take at least, whichever is longer
 	Bound string  // what bounds it: the class of operations, or the cache or memory that its operands come from
 	Terms []Term
+	Other *Kernel // as which of Settings.Others it takes least, of those by which it takes longer or shorter; nil if there are none
 }
 
 // Settings are what a price depends on beside a schedule and a machine.
 type Settings struct {
 	Units   int64                            // that programs use at most; 0 is all
 	Targets map[schedule.DeviceType][]Target // whose configs kernels have, for each kind of device
+	Others  Others                           // nil if what else there is is not asked for
 	Process *Process                         // of devices that are threads of one; nil if each has a memory of its own, and transfers go on beside what they do
 }
+
+// Others gives the configs that a kernel on a device of a kind does not have, and could be carried out by. One without stages is loops as they are.
+type Others func(kind schedule.DeviceType, a *nest.Analysis) []schedule.Config
 
 // Process is what devices do that are threads of one process.
 type Process struct {
@@ -104,6 +109,7 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 			if err != nil {
 				return all, err
 			}
+			k.Other = other(x, k, buffers, h)
 			all.Kernels = append(all.Kernels, k)
 		} else if all.Copies[x.node.ID], err = carried(g, x, m, h); err != nil {
 			return all, err
@@ -129,16 +135,12 @@ func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buf
 		x := done{node: g.Node(id)}
 		switch b := x.node.Body.(type) {
 		case *schedule.Kernel:
-			x.device, x.work, x.code = b.Device, work.Of(b, buffers), codeOf(b, buffers)
 			kind := g.Node(b.Device).Body.(*schedule.Device).Type
 			d, err := m.Device("", kind.String())
 			if err != nil {
 				return nil, err
 			}
-			x.kernel = &pricing{device: d, analysis: nest.Analyze(b, buffers), work: x.work, settings: s}
-			x.kernel.choose(kind)
-			x.kernel.loops = portions(x.kernel)
-			x.units = touchedOf(x.kernel)
+			x.carry(b, buffers, pricing{device: d, kind: kind, settings: s})
 		case *schedule.Transfer:
 			if s.Process == nil {
 				continue
@@ -154,6 +156,41 @@ func worksOf(g *ir.Graph, order []ir.NodeID, buffers map[ir.NodeID]*schedule.Buf
 		list = append(list, x)
 	}
 	return list, nil
+}
+
+// carry lets a step carry out a kernel, by its config for the device of the pricing.
+func (x *done) carry(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, by pricing) {
+	x.device, x.work, x.code = k.Device, work.Of(k, buffers), codeOf(k, buffers)
+	by.analysis, by.work = nest.Analyze(k, buffers), x.work
+	x.kernel = &by
+	x.kernel.choose(by.kind)
+	x.kernel.loops = portions(x.kernel)
+	x.units = touchedOf(x.kernel)
+}
+
+// same is how far times of different configs may be apart that follow from the same counts.
+const same = 1e-9
+
+// other gives a kernel by that of its other configs by which it takes least, where caches have what they have as the program is. A config that takes as long is priced as the same, and one that
+// the machine file lacks a figure for is not priced.
+func other(x done, k Kernel, buffers map[ir.NodeID]*schedule.Buffer, h *history) (best *Kernel) {
+	s, kind := x.kernel.settings, x.kernel.kind
+	if s.Others == nil {
+		return nil
+	}
+	for _, c := range s.Others(kind, x.kernel.analysis) {
+		with := *x.kernel.analysis.Kernel
+		if with.Configs = nil; len(c.Stages) > 0 {
+			with.Configs = []schedule.Config{c}
+		}
+		as := done{node: x.node}
+		as.carry(&with, buffers, pricing{device: x.kernel.device, kind: kind, settings: s})
+		if o, err := one(as, h); err == nil && math.Abs(o.Time.Value-k.Time.Value) > same*k.Time.Value && (best == nil || o.Time.Value < best.Time.Value) {
+			o.Form = c.String()
+			best = &o
+		}
+	}
+	return best
 }
 
 // ofTransfer counts what a transfer takes: it reads a box of one buffer, and writes as much of another.
@@ -281,6 +318,21 @@ func (k *Kernel) add(t Term) {
 		return
 	}
 	k.Terms[i].Time = k.Terms[i].Time.Plus(t.Time)
+}
+
+// Beside gives by how much the terms of the other config, in its order and then those that only the kernel has, are longer; they add up to the difference of the times.
+func (k *Kernel) Beside() (list []Term) {
+	if k.Other == nil {
+		return nil
+	}
+	both := Kernel{}
+	for _, t := range k.Other.Terms {
+		both.add(t)
+	}
+	for _, t := range k.Terms {
+		both.add(Term{t.What, Interval{-t.Time.Value, -t.Time.High, -t.Time.Low}})
+	}
+	return slices.DeleteFunc(both.Terms, func(t Term) bool { return t.Time.Value == 0 })
 }
 
 // longest is the number of the resource that takes longest.

@@ -553,3 +553,48 @@ func TestExchange(t *testing.T) {
 		}
 	}
 }
+
+// What else a kernel could be carried out as: never a config of the same price, and the terms of both, and the differences of these, add up. A config that nobody has is dearer or cheaper by what
+// is counted: on one unit, a product that units share takes longer.
+func TestOthers(t *testing.T) {
+	m, choosers := laptop(t), cpu.Choosers()[:1]
+	found, longer := 0, false
+	product, wide, chain := sample.New("product"), sample.New("wide"), sample.New("chain")
+	product.Product(product.Float(256, 256), product.Float(256, 256))
+	wide.Product(wide.Float(16, 4096), wide.Float(4096, 2560))
+	chain.Each("exp", chain.Each("relu", chain.Float(1<<16)))
+	for _, s := range []*sample.Graph{product, wide, chain} {
+		list, err := price.Program(scheduled(t, s), m, price.Settings{Targets: targets, Others: standard.Others(choosers)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range list {
+			if k.Other == nil {
+				continue
+			}
+			found++
+			longer = longer || k.Units > 1 && k.Other.Units == 1 && k.Other.Time.Value > k.Time.Value
+			sum := func(terms []price.Term) (all float64) {
+				for _, x := range terms {
+					all += x.Time.Value
+				}
+				return all
+			}
+			difference := k.Other.Time.Value - k.Time.Value
+			if difference == 0 || k.Other.Form == "" {
+				t.Errorf("%s: %s has the same price", k.Name, k.Other.Form)
+			}
+			for what, both := range map[string][2]float64{"it": {sum(k.Terms), k.Time.Value}, "the other": {sum(k.Other.Terms), k.Other.Time.Value}, "the difference": {sum(k.Beside()), difference}} {
+				if math.Abs(both[0]-both[1]) > 0.01*math.Abs(difference) {
+					t.Errorf("%s: terms of %s are %v, and it is %v", k.Name, what, both[0], both[1])
+				}
+			}
+		}
+	}
+	if found < 3 || !longer {
+		t.Errorf("%d kernels have another config, and one unit is slower: %v", found, longer)
+	}
+	if k := program(t, scheduled(t, product), 0); k[0].Other != nil || k[0].Beside() != nil {
+		t.Error("what is not asked for")
+	}
+}

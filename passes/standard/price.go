@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/choose"
@@ -22,6 +23,22 @@ func Priced(choosers []tile.Chooser) map[schedule.DeviceType][]price.Target {
 		out[kind] = append(out[kind], price.Target{Name: name, Vector: t.Vector})
 	}
 	return out
+}
+
+// Others gives the configs by which a kernel could be carried out that it does not have, by those of choosers: what these list for the target whose config it has, or for the first if it has none,
+// and its own with threads where it has none, or without.
+func Others(choosers []tile.Chooser) price.Others {
+	return func(kind schedule.DeviceType, a *nest.Analysis) []schedule.Config {
+		for _, had := range []bool{true, false} {
+			for _, c := range choosers {
+				device, target := c.Target()
+				if own := a.Kernel.For(target); device == kind && (own != nil || !had) {
+					return tile.Others(a, c, own)
+				}
+			}
+		}
+		return nil
+	}
 }
 
 // prices gives what prices graphs on a machine: each is taken through the standard pipeline to a schedule for the CPU, whose kernels' times are

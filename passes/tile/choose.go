@@ -90,3 +90,32 @@ func record(a *nest.Analysis, from Chooser) (*Candidate, error) {
 	}
 	return best, nil
 }
+
+// Others gives the configs by which a kernel could be carried out beside its own, which is nil of loops: the candidates that are not refused, its own with
+// threads where it has none, or without, and loops that are not cut.
+func Others(a *nest.Analysis, from Chooser, own *schedule.Config) (list []schedule.Config) {
+	_, target := from.Target()
+	for _, c := range from.Candidates(a) {
+		if c.Refused == nil && c.String() != own.String() {
+			list = append(list, schedule.Config{Target: target})
+			if c.Config != nil {
+				list[len(list)-1] = *c.Config
+			}
+		}
+	}
+	if own == nil || len(own.Stages) == 0 {
+		return list
+	}
+	turned := *own
+	turned.Stages = slices.Clone(own.Stages)
+	for i := range turned.Stages {
+		turned.Stages[i].Threads = !turned.Stages[i].Threads
+	}
+	loops := schedule.Config{Target: target, Stages: []schedule.Stage{{Algorithm: schedule.Loops, Threads: own.Stages[0].Threads}}}
+	for _, c := range []schedule.Config{turned, loops} {
+		if _, err := from.Check(a, &c); err == nil && c.String() != own.String() {
+			list = append(list, c)
+		}
+	}
+	return list
+}

@@ -30,7 +30,10 @@ const Help = `Explain what was decided, and what else there was.
           neighbouring parts both read); whether it is reduced, and how partial results are
           combined when it is cut (its name in --shard); and why it can not be cut at all.
   time    what each kernel, or those of a name, takes on the machine of --machine, term by
-          term: what it computes, what travels from which cache or memory, what it waits for.
+          term: what it computes, what travels from which cache or memory, what it waits for;
+          the config that would take least beside its own (another candidate, with threads or
+          without, or loops), and where it would take more. The back end chooses configs by
+          estimates of its own, so that one may be priced less. --json has the same.
   memory  what a program has in memory at most, part by part, with --machine for its threads.
   transfer  what a --plan with a mesh moves, or what it moves of a tensor or for an operation:
           why, by which collective, what that takes on --machine, and what else would.

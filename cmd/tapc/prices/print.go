@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -81,6 +82,15 @@ type (
 		Operations float64      `json:"operations"`
 		Bytes      float64      `json:"bytes"`
 		Terms      []termJSON   `json:"terms"`
+		Other      *otherJSON   `json:"other,omitempty"`
+	}
+	otherJSON struct {
+		Form  string        `json:"form"`
+		Units int64         `json:"units"`
+		Time  intervalJSON  `json:"seconds"`
+		Terms []termJSON    `json:"terms"`
+		More  float64       `json:"more_seconds"`
+		Why   []wayTermJSON `json:"differences"`
 	}
 	memoryJSON struct {
 		Bytes int64      `json:"bytes"`
@@ -112,11 +122,23 @@ func (r *Report) JSON(w io.Writer) error {
 // kernelOf gives the form of a kernel.
 func (r *Report) kernelOf(i int) kernelJSON {
 	k := r.Kernels[i]
-	x := kernelJSON{r.Names[i], k.Name, k.Form, k.Units, intervalJSON(k.Time), k.Roof, k.Bound, k.Work.Products, k.Work.Operations(), k.Work.Bytes(), []termJSON{}}
-	for _, t := range k.Terms {
-		x.Terms = append(x.Terms, termJSON{t.What, intervalJSON(t.Time)})
+	x := kernelJSON{r.Names[i], k.Name, k.Form, k.Units, intervalJSON(k.Time), k.Roof, k.Bound, k.Work.Products, k.Work.Operations(), k.Work.Bytes(), termsOf(&k), nil}
+	if o := k.Other; o != nil {
+		x.Other = &otherJSON{o.Form, o.Units, intervalJSON(o.Time), termsOf(o), o.Time.Value - k.Time.Value, []wayTermJSON{}}
+		for _, t := range k.Beside() {
+			x.Other.Why = append(x.Other.Why, wayTermJSON{t.What, t.Time.Value})
+		}
 	}
 	return x
+}
+
+// termsOf gives the forms of the terms of a kernel.
+func termsOf(k *price.Kernel) []termJSON {
+	list := []termJSON{}
+	for _, t := range k.Terms {
+		list = append(list, termJSON{t.What, intervalJSON(t.Time)})
+	}
+	return list
 }
 
 // indented writes JSON for people, too.
@@ -161,13 +183,46 @@ func (r *Report) Explain(w io.Writer, name string, asJSON bool) error {
 		k := r.Kernels[i]
 		fmt.Fprintf(w, "%s: %s, from %s to %s, on %d units as %s\n", r.Names[i], seconds(k.Time.Value), seconds(k.Time.Low), seconds(k.Time.High), k.Units, k.Form)
 		for _, t := range k.Terms {
-			writeTerm(w, k, t)
+			writeTerm(w, &k, t)
+		}
+		if err := writeOther(w, &k); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func writeTerm(w io.Writer, k price.Kernel, t price.Term) {
+// writeOther writes by what else a kernel could be carried out, and where the times differ: the differences of the terms add up to that of the times.
+func writeOther(w io.Writer, k *price.Kernel) error {
+	o := k.Other
+	if o == nil {
+		_, err := fmt.Fprintf(w, "  no other config has another price\n")
+		return err
+	}
+	fmt.Fprintf(w, "  would be %s, from %s to %s, on %d units by %s\n", seconds(o.Time.Value), seconds(o.Time.Low), seconds(o.Time.High), o.Units, o.Form)
+	for _, t := range o.Terms {
+		writeTerm(w, o, t)
+	}
+	word := "more"
+	if o.Time.Value < k.Time.Value {
+		word = "less"
+	}
+	fmt.Fprintf(w, "  %s %s\n", seconds(math.Abs(o.Time.Value-k.Time.Value)), word)
+	for _, t := range k.Beside() {
+		fmt.Fprintf(w, "  %10s  %s\n", signed(t.Time.Value), t.What)
+	}
+	return nil
+}
+
+// signed writes a difference of times.
+func signed(x float64) string {
+	if x < 0 {
+		return "-" + seconds(-x)
+	}
+	return seconds(x)
+}
+
+func writeTerm(w io.Writer, k *price.Kernel, t price.Term) {
 	fmt.Fprintf(w, "  %10s  %5.1f %%  %s\n", seconds(t.Time.Value), 100*t.Time.Value/k.Time.Value, t.What)
 }
 
