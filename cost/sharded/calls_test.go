@@ -148,3 +148,35 @@ func TestBroadcastsOfTheHost(t *testing.T) {
 		t.Errorf("%d broadcasts, %v", broadcasts, r.Result.Links)
 	}
 }
+
+// What could be done instead of a transfer between GPUs is to compute it on both, for which it takes what its kernel does and what that lacks there: terms add up. A near miss: nothing computes
+// what comes from the host.
+func TestInstead(t *testing.T) {
+	again, none := 0, 0
+	r, _ := placed(t, `{"tensor": "h", "dims": ["t", ""]}, {"tensor": "y", "dims": ["", ""]}`, func(_ *ir.Graph, c *calls.Collective) { c.Transfers = nil }) // each by itself
+	for _, x := range r.Transfers {
+		if x.From == `device "cpu0"` {
+			if none++; len(x.Ways) != 1 {
+				t.Errorf("%+v", x)
+			}
+		}
+		for _, way := range x.Ways {
+			sum := 0.0
+			for _, term := range way.Terms {
+				sum += term.Seconds
+			}
+			if math.Abs(sum-way.Seconds.Value) > 0.01*way.Seconds.Value {
+				t.Errorf("%s: terms of %v, and %v", way.Words, sum, way.Seconds.Value)
+			}
+			if strings.HasPrefix(way.Words, "computing it on device") {
+				again++
+				if way.Seconds.Value <= 0 || way.Seconds.Low > way.Seconds.Value || way.Seconds.High < way.Seconds.Value {
+					t.Errorf("%+v", way)
+				}
+			}
+		}
+	}
+	if again == 0 || none == 0 {
+		t.Errorf("%d transfers could be computed, %d are from the host", again, none)
+	}
+}

@@ -26,9 +26,11 @@ type placing struct {
 
 // lines are the links between the devices of a schedule.
 type lines struct {
-	graph *ir.Graph
-	place *group.Place
-	ports map[way]int // their numbers
+	graph  *ir.Graph
+	place  *group.Place
+	ports  map[way]int // their numbers
+	makers map[ir.NodeID]*price.Kernel
+	there  map[held][]*schedule.Buffer
 }
 
 // way is a port in one direction: what is sent does not wait for what is received.
@@ -46,7 +48,7 @@ func Placed(m *machine.Machine, g *ir.Graph, alone, together price.Steps, thread
 	if err != nil {
 		return nil, err
 	}
-	b := &placing{place: at, devices: map[ir.NodeID]int{}, tasks: map[ir.NodeID]int{}, lines: lines{g, at, map[way]int{}}}
+	b := &placing{place: at, devices: map[ir.NodeID]int{}, tasks: map[ir.NodeID]int{}, lines: lines{g, at, map[way]int{}, makers(g, alone.Kernels), buffersOf(g)}}
 	b.g = g
 	out := &Report{Machine: m.Name, Steps: b.tasks}
 	if hosted := Hosted(g); len(hosted) > 0 {
@@ -168,8 +170,7 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 		if i < len(out) {
 			x.Link, latency = p.Link.Name, p.Link.Latency
 		}
-		w := p.Link.Bandwidth
-		travel = price.Interval{Value: max(travel.Value, bytes/w.Value), Low: max(travel.Low, bytes/w.High), High: max(travel.High, bytes/w.Low)}
+		travel = slowest(travel, bytes, p.Link.Bandwidth)
 		if x.Device < 0 {
 			x.Ports = append(x.Ports, l.port(way{p, i >= len(out) && p.Link.Each != machine.EachLocality}))
 		}
@@ -203,6 +204,9 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 		way.Terms = append(way.Terms, terms...)
 	}
 	said.Ways = []propagate.Way{way}
+	if other, ok := l.instead(t, inPlace, x.Device >= 0, bytes); ok {
+		said.Ways = append(said.Ways, other)
+	}
 	return said
 }
 

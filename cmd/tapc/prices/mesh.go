@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/sharded"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/propagate"
@@ -186,7 +185,11 @@ func explain(w io.Writer, t *propagate.Transfer) error {
 		}
 	}
 	if len(t.Ways) > 1 {
-		_, err := fmt.Fprintf(w, "  %s saved\n", machine.Seconds.Format(max(0, t.Ways[1].Seconds.Value-t.Ways[0].Seconds.Value)))
+		saved, word := t.Ways[1].Seconds.Value-t.Ways[0].Seconds.Value, "saved"
+		if saved < 0 {
+			saved, word = -saved, "more than that"
+		}
+		_, err := fmt.Fprintf(w, "  %s %s\n", seconds(saved), word)
 		return err
 	}
 	return nil
