@@ -153,7 +153,7 @@ func TestCopies(t *testing.T) {
 
 // testC compiles C with functions of C files, for each size of vectors and both compilers, and runs the functions that are added, each of which gives the line at which something is wrong, or 0, and may print what
 // the machine lacks for it.
-// In their texts names stand for others, by pairs.
+// In their texts names stand for others, by pairs. The compiler optimizes as much as it does in programs, where these functions are in kernels that are written out.
 func testC(t *testing.T, write func(v *vector.Printer, target isa.Target, add func(text, name string, pairs ...string))) {
 	test := func(cc *toolchain.Compiler, target isa.Target, runner ...string) func(t *testing.T) {
 		return func(t *testing.T) {
@@ -166,7 +166,7 @@ func testC(t *testing.T, write func(v *vector.Printer, target isa.Target, add fu
 			})
 			text := cputest.WithFeatures("#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
 				"int main(void) {\n  int line;\n" + calls.String() + "  return 0;\n}\n")
-			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
+			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{cpu.WrittenFlag, "-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
 			command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
 			if target.Has != "" && len(runner) == 0 && !cputest.Runs(t, cc, target) {
 				return

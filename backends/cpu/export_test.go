@@ -8,6 +8,9 @@ import (
 // What tests that use backends/cpu/cputest, which imports this package, look at.
 var Header = header
 
+// WrittenFlag is how much compilers optimize what is written out.
+const WrittenFlag = writtenFlag
+
 type Builder = builder
 
 // MemoryOf gives the bytes of a program's arena, and those that each thread has beside it.
