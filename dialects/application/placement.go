@@ -35,3 +35,12 @@ func Place(n *ir.Node, devices []int64) {
 	slices.Sort(devices)
 	n.SetTag(&Placement{slices.Compact(devices)})
 }
+
+// Spread puts applications that are not placed yet on devices in their order, as many on each.
+func Spread(g *ir.Graph, apps []ir.NodeID, devices int64) {
+	for i, a := range apps {
+		if n := g.Node(a); n.Tag(PlacementKind) == nil {
+			Place(n, []int64{int64(i) * devices / int64(len(apps))})
+		}
+	}
+}

@@ -2,10 +2,12 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -37,8 +39,8 @@ func Place(g *ir.Graph, plan *planfile.Plan) error {
 	return nil
 }
 
-// Spread puts applications that are not placed yet on devices: the shards of an operation in order, as many on each. With one device, or 0, nothing is
-// said.
+// Spread puts applications that are not placed yet on devices: the shards of an operation in order, as many on each. A whole operation that is there because another was cut along what it
+// reduces, as one that combines partial results or converts what a part reads, is where its result is read first: on the least of the devices that do. With one device, or 0, nothing is said.
 func Spread(g *ir.Graph, devices int64) error {
 	if devices < 0 || devices > planfile.MaxDevices {
 		return diag.Usage("apply: devices=%d: expected 0 to %d", devices, planfile.MaxDevices)
@@ -53,15 +55,33 @@ func Spread(g *ir.Graph, devices int64) error {
 	if devices <= 1 {
 		return nil
 	}
-	for op, apps := range application.ByOperation(g) {
-		if o := tensorops.OperationOf(g, op); o.IsSource() || o.IsSink() {
-			continue
+	of := application.ByOperation(g)
+	for op, apps := range of {
+		if o := tensorops.OperationOf(g, op); !o.IsSource() && !o.IsSink() && (len(apps) > 1 || !parts.Is(g.Node(op))) {
+			application.Spread(g, apps, devices)
 		}
-		for i, a := range apps {
-			if n := g.Node(a); n.Tag(application.PlacementKind) == nil {
-				application.Place(n, []int64{int64(i) * devices / int64(len(apps))})
-			}
+	}
+	flow := ir.NewFlow(g, tensorops.OperationKind)
+	for _, op := range slices.Backward(flow.Order(g)) {
+		if apps := of[op]; len(apps) == 1 && g.Node(apps[0]).Tag(application.PlacementKind) == nil && parts.Is(g.Node(op)) {
+			application.Place(g.Node(apps[0]), []int64{reader(g, flow, of, op)})
 		}
 	}
 	return nil
+}
+
+// reader gives the least of the devices that read what an operation gives, whose readers are placed; sinks are on device 0, where what nobody reads is, too.
+func reader(g *ir.Graph, flow *ir.Flow, of map[ir.NodeID][]ir.NodeID, op ir.NodeID) int64 {
+	var devices []int64
+	tensorops.OperationOf(g, op).Outputs.All(func(_, _ int, s *ir.Selection) {
+		for _, by := range flow.Consumers(s.Tensor) {
+			for _, a := range of[by] {
+				devices = append(devices, application.PlacementOf(g.Node(a))[0])
+			}
+		}
+	})
+	if len(devices) == 0 {
+		return 0
+	}
+	return slices.Min(devices)
 }

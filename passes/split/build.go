@@ -25,7 +25,6 @@ type cutter struct {
 	allow    permission.Set
 	apps     map[ir.NodeID][]ir.NodeID
 	parts    int                    // operations with partial results that were made
-	partials []*ir.Node             // those that are left behind the last cut
 	last     *ir.Node               // of them
 	asked    Cut                    // that is carried out
 	whose    string                 // operation it is

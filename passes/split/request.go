@@ -53,17 +53,18 @@ func Parse(text string) (Request, error) {
 }
 
 // Named cuts operations along those dimensions which they reduce and the first level of a cut names, as it says. It gives the operations with partial
-// results, and what is left of the cut for these; no operations if it names none of such dimensions.
-func Named(g *ir.Graph, lib *kernels.Library, allow permission.Set, target string, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
+// results, those of each reduction, and what is left of the cut for these; no operations if it names none of such dimensions.
+func Named(g *ir.Graph, lib *kernels.Library, allow permission.Set, target string, c cut.Cut) ([][]*ir.Node, cut.Cut, error) {
 	return along(g, lib, allow, operations(g)[target], c)
 }
 
-// One does so with one operation.
+// One does so with one operation, and gives the operations with partial results of all reductions.
 func One(g *ir.Graph, lib *kernels.Library, allow permission.Set, n *ir.Node, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
-	return along(g, lib, allow, []*ir.Node{n}, c)
+	reductions, rest, err := along(g, lib, allow, []*ir.Node{n}, c)
+	return slices.Concat(reductions...), rest, err
 }
 
-func along(g *ir.Graph, lib *kernels.Library, allow permission.Set, named []*ir.Node, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
+func along(g *ir.Graph, lib *kernels.Library, allow permission.Set, named []*ir.Node, c cut.Cut) ([][]*ir.Node, cut.Cut, error) {
 	if len(named) == 0 || len(c.Levels) == 0 || c.Levels[0].Names == nil || tensorops.OperationOf(g, named[0].ID).IsComposite() {
 		return nil, c, nil
 	}
@@ -87,14 +88,19 @@ func along(g *ir.Graph, lib *kernels.Library, allow permission.Set, named []*ir.
 		rest.Levels = append(rest.Levels, first)
 	}
 	rest.Levels = append(rest.Levels, c.Levels[1:]...)
-	x := newCutter(g, lib, allow)
-	if err = x.cut(named, own); err == nil && len(x.partials) > 0 {
-		var part *instance.Instance
-		if part, err = lib.BindOperation(g, x.partials[0].ID); err == nil {
-			rest = namedAs(rest, in, part)
+	x, reductions := newCutter(g, lib, allow), [][]*ir.Node(nil)
+	for _, n := range named {
+		parts, err := x.cut([]*ir.Node{n}, own)
+		if err != nil {
+			return nil, rest, err
 		}
+		reductions = append(reductions, parts...)
 	}
-	return x.partials, rest, err
+	part, err := lib.BindOperation(g, reductions[0][0].ID)
+	if err == nil {
+		rest = namedAs(rest, in, part)
+	}
+	return reductions, rest, err
 }
 
 // namedAs gives a cut of an operation with the names that the index of its parts has: where it is cut in steps, these have names of their own for what moves along the

@@ -46,7 +46,7 @@ func RunWhile(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests 
 			return c.parts, d
 		}
 		for _, n := range named[r.Target] {
-			if err := c.cut([]*ir.Node{n}, r.Cuts); err != nil {
+			if _, err := c.cut([]*ir.Node{n}, r.Cuts); err != nil {
 				return c.parts, err
 			}
 		}
@@ -72,26 +72,37 @@ func operations(g *ir.Graph) map[string][]*ir.Node {
 	return named
 }
 
-// cut cuts operations along one dimension, and what comes of it along the next.
-func (c *cutter) cut(list []*ir.Node, cuts []Cut) error {
+// cut cuts the parts of a reduction along one dimension, and what comes of it along the next. It gives the operations with partial results, those of each reduction: an operation that is cut in
+// steps may have several, one behind the other.
+func (c *cutter) cut(list []*ir.Node, cuts []Cut) (reductions [][]*ir.Node, err error) {
+	if len(cuts) == 0 {
+		return [][]*ir.Node{list}, nil
+	}
 	for _, n := range list {
-		if len(cuts) == 0 {
-			c.partials = append(c.partials, n)
-			continue
-		}
 		made, err := c.along(n, cuts[0])
-		if err == nil {
-			err = c.cut(made, cuts[1:])
-		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		var all [][]*ir.Node
+		for _, parts := range made {
+			more, err := c.cut(parts, cuts[1:])
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, more...)
+		}
+		for i, parts := range all {
+			if i == len(reductions) {
+				reductions = append(reductions, nil)
+			}
+			reductions[i] = append(reductions[i], parts...)
 		}
 	}
-	return nil
+	return reductions, nil
 }
 
-// along cuts an operation along a dimension, and gives the operations with partial results, or itself if that has one part.
-func (c *cutter) along(n *ir.Node, cut Cut) ([]*ir.Node, error) {
+// along cuts an operation along a dimension, and gives the operations with partial results of each reduction, or itself if that has one part.
+func (c *cutter) along(n *ir.Node, cut Cut) ([][]*ir.Node, error) {
 	in, err := c.lib.BindOperation(c.g, n.ID)
 	if err != nil {
 		return nil, err
@@ -105,7 +116,7 @@ func (c *cutter) along(n *ir.Node, cut Cut) ([]*ir.Node, error) {
 		return nil, diag.Errorf("TAP0813", "split", c.g.At(n, ""), "%v does not fit %s", cut, c.g.Name(n.ID)).Want(want, found)
 	}
 	if len(at) == 0 {
-		return []*ir.Node{n}, nil
+		return [][]*ir.Node{{n}}, nil
 	}
 	if c.ordered.Has(n.ID) {
 		return nil, diag.Errorf("TAP0178", "split", c.g.At(n, ""), "%v would replace %s, which a sequence point names", cut, c.g.Name(n.ID)).
@@ -119,10 +130,10 @@ func (c *cutter) along(n *ir.Node, cut Cut) ([]*ir.Node, error) {
 }
 
 // reduction cuts an operation along a dim at some places, or leaves it as it is where a rule is not to be applied.
-func (c *cutter) reduction(n *ir.Node, in *instance.Instance, dim int, at []int64) ([]*ir.Node, error) {
+func (c *cutter) reduction(n *ir.Node, in *instance.Instance, dim int, at []int64) ([][]*ir.Node, error) {
 	parts, err := c.parted(n, in, dim, at)
 	if errors.Is(err, errLeft) {
-		return []*ir.Node{n}, nil
+		return [][]*ir.Node{{n}}, nil
 	}
 	return parts, err
 }
@@ -149,19 +160,21 @@ func (c *cutter) dimension(n *ir.Node, in *instance.Instance, cut Cut) (int, err
 }
 
 // parted gives the parts of an operation that is cut as it is, or of the steps that reduce along the dim.
-func (c *cutter) parted(n *ir.Node, in *instance.Instance, dim int, at []int64) ([]*ir.Node, error) {
+func (c *cutter) parted(n *ir.Node, in *instance.Instance, dim int, at []int64) ([][]*ir.Node, error) {
 	if joins[in.Decl.Name] != "" {
-		return c.pair(n, in, dim, at)
+		parts, err := c.pair(n, in, dim, at)
+		return [][]*ir.Node{parts}, err
 	}
 	p, why := plainOf(in, dim)
 	if p != nil {
-		return c.plain(n, p, at)
+		parts, err := c.plain(n, p, at)
+		return [][]*ir.Node{parts}, err
 	}
 	made, k, err := c.inSteps(n, in, dim)
 	if err != nil {
 		return nil, err
 	}
-	var parts []*ir.Node
+	var parts [][]*ir.Node
 	for _, m := range made {
 		in, err := c.lib.BindOperation(c.g, m.ID)
 		if err != nil {
