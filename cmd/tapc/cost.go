@@ -71,9 +71,6 @@ func costCommand(a *app.App) *cobra.Command {
 
 // explain writes why a program takes the time or the memory that it takes, or moves what it moves.
 func (f *costFlags) explain(ctx context.Context, a *app.App, args []string, asJSON bool) error {
-	if args[0] == "memory" && len(args) == 3 {
-		return diag.Usage("explain memory is of the whole program: expected no name behind the file")
-	}
 	if args[0] == "transfer" {
 		m, err := f.mesh(ctx, a, args[1])
 		if err != nil {
@@ -87,7 +84,10 @@ func (f *costFlags) explain(ctx context.Context, a *app.App, args []string, asJS
 		return err
 	}
 	return a.WriteFile(ctx, app.Standard, func(w io.Writer) error {
-		if args[0] == "memory" {
+		switch {
+		case args[0] == "memory" && len(args) == 3:
+			return r.ExplainTensor(w, args[2], asJSON)
+		case args[0] == "memory":
 			return r.ExplainMemory(w, asJSON)
 		}
 		return r.Explain(w, strings.Join(args[2:], ""), asJSON)

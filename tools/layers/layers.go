@@ -93,6 +93,7 @@ var Table = []Rule{
 	{"cost/calibrate", 4, 3},
 	{"cost/simulate", 3, 6},
 	{"cost/sharded", 4, 6},
+	{"cost/recompute", 4, 6},
 	{"passes/rewrite/casts", 4, -1},
 	{"passes/rewrite/values", 4, -1},
 	{"passes/rewrite", 4, 0},

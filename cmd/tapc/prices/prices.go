@@ -48,6 +48,7 @@ type Report struct {
 	Critical []int                 // kernels of the longest path
 	Times    map[ir.NodeID]Span    // of steps, where Walk said them
 	held     []backends.MemoryTerm // what devices hold by the schedule: tensors and workspaces
+	graph    *ir.Graph
 	on       *machine.Machine
 	settings price.Settings
 }
@@ -61,7 +62,7 @@ func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.Mem
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Machine: m.Name, Units: s.Units, Kernels: kernels, Memory: memory, held: held(g), on: m, settings: s}
+	r := &Report{Machine: m.Name, Units: s.Units, Kernels: kernels, Memory: memory, held: held(g), graph: g, on: m, settings: s}
 	for i, k := range kernels {
 		r.Names = append(r.Names, g.Name(k.Node))
 		r.Time = r.Time.Plus(k.Time)
@@ -117,19 +118,11 @@ func (r *Report) Walk(g *ir.Graph, kind string, count int) error {
 
 // onDevices prices the steps of a schedule for so many devices of a kind while one of them works, and what all take.
 func onDevices(g *ir.Graph, m *machine.Machine, s price.Settings, kind string, count int) (alone price.Steps, _ *sharded.Report, _ error) {
-	threads := s.Units
-	if list := sharded.Hosted(g); len(list) > 0 {
-		d, err := m.Device("", schedule.Host.String())
-		if err != nil {
-			return alone, nil, err
-		}
-		threads = cmp.Or(threads, d.Units*int64(len(list)))
-		_, s.Units = sharded.Threads(threads, len(list))
-		if s.Process, err = sharded.Process(g); err != nil {
-			return alone, nil, err
-		}
+	s, threads, err := ofThreads(g, m, s)
+	if err != nil {
+		return alone, nil, err
 	}
-	alone, err := price.Of(g, m, s)
+	alone, err = price.Of(g, m, s)
 	if err != nil {
 		return alone, nil, err
 	}
@@ -143,6 +136,22 @@ func onDevices(g *ir.Graph, m *machine.Machine, s price.Settings, kind string, c
 	}
 	report, err := sharded.Placed(m, g, alone, together, threads, unused...)
 	return alone, report, cmp.Or(err, group.Enough(m, kind, count))
+}
+
+// ofThreads gives the settings for one of the devices of a schedule, if these are threads of one process, and how many threads that has.
+func ofThreads(g *ir.Graph, m *machine.Machine, s price.Settings) (price.Settings, int64, error) {
+	list := sharded.Hosted(g)
+	if len(list) == 0 {
+		return s, s.Units, nil
+	}
+	d, err := m.Device("", schedule.Host.String())
+	if err != nil {
+		return s, 0, err
+	}
+	threads := cmp.Or(s.Units, d.Units*int64(len(list)))
+	_, s.Units = sharded.Threads(threads, len(list))
+	s.Process, err = sharded.Process(g)
+	return s, threads, err
 }
 
 // idle gives those of so many devices of a kind that a schedule does not have.
