@@ -20,11 +20,10 @@ type place struct {
 // history follows which bytes a device touched when, through a program that runs again and again.
 type history struct {
 	*memory
-	device ir.NodeID
-	last   map[place][]visit // of each place, those that no later one covers, the latest last
-	now    float64
-	all    float64 // bytes of different places
-	code   float64 // and of the instructions of all kernels
+	last map[place][]visit // of each place, those that no later one covers, the latest last
+	now  float64
+	all  float64 // bytes of different places
+	code float64 // and of the instructions of all kernels
 }
 
 // memory is what the devices of a program have in common, if they are threads of one process: which of them wrote what.
@@ -63,7 +62,7 @@ func replay(list []done, buffers map[ir.NodeID]*schedule.Buffer, process *Proces
 	for _, s := range list {
 		h := out[s.device]
 		if h == nil {
-			h = &history{memory: m, device: s.device, last: map[place][]visit{}}
+			h = &history{memory: m, last: map[place][]visit{}}
 			out[s.device], sizes[s.device] = h, map[place]float64{}
 		}
 		h.code += s.code

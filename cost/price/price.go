@@ -389,9 +389,6 @@ func greatest(terms []Term) string {
 	return what
 }
 
-// lineBytes is what travels at least.
-const lineBytes = 64
-
 // lines is how many bytes travel from the nearest cache that has them, for each that is touched: whole lines for elements that are no neighbours, where
 // the lines of all lanes of a row do not stay in the first cache until their other elements are asked for. It gives the first cache that they stay in.
 func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
@@ -410,7 +407,7 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 			return 1, 0
 		}
 	}
-	for near := levels(x.device, 1); stay < len(list)-1 && float64(r.Lane.Extent*lineBytes) > near[stay].bytes; { // of each unit
+	for near := levels(x.device, 1); stay < len(list)-1 && float64(r.Lane.Extent*schedule.LineBytes) > near[stay].bytes; { // of each unit
 		stay++
 	}
 	if stay == 0 {
@@ -418,7 +415,7 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	}
 	size := int64(x.analysis.Kernel.Operands[t.Operand].Type().Size())
 	step := max(r.Lane.Step(r.Views[t.Operand]), -r.Lane.Step(r.Views[t.Operand]))
-	return float64(max(1, min(step*size, lineBytes)/max(size, 1))), stay
+	return float64(max(1, min(step*size, schedule.LineBytes)/max(size, 1))), stay
 }
 
 // columns is how often the columns of a right factor that is read in place travel, once for each register tile of rows, and the first cache that they stay in meanwhile. Rows that are a
@@ -434,11 +431,11 @@ func columns(x *pricing, c *nest.Contraction, list []level) (times float64, stay
 		}
 		return whole
 	}
-	apart := max(1, register(schedule.RoleN, c.Col.Extent)*size/lineBytes) // lines of a row, or those of which one is in the same set
-	if step := max(d.Step(c.Views[c.Right]), -d.Step(c.Views[c.Right])) * size; step > 0 && step%lineBytes == 0 {
-		apart = max(apart, step/lineBytes&-(step/lineBytes))
+	apart := max(1, register(schedule.RoleN, c.Col.Extent)*size/schedule.LineBytes) // lines of a row, or those of which one is in the same set
+	if step := max(d.Step(c.Views[c.Right]), -d.Step(c.Views[c.Right])) * size; step > 0 && step%schedule.LineBytes == 0 {
+		apart = max(apart, step/schedule.LineBytes&-(step/schedule.LineBytes))
 	}
-	rows := float64(register(schedule.RoleK, d.Extent) * apart * lineBytes)
+	rows := float64(register(schedule.RoleK, d.Extent) * apart * schedule.LineBytes)
 	for near := levels(x.device, 1); stay < len(list)-1 && rows > near[stay].bytes; {
 		stay++
 	}

@@ -35,7 +35,7 @@ func Lives(g *ir.Graph, tensor ir.NodeID) (list []*Life, steps int, err error) {
 		}
 	}
 	for at, id := range order {
-		touch := func(buffer ir.NodeID, write bool) {
+		schedule.Touches(g.Node(id), func(buffer ir.NodeID, write bool) {
 			l := of[buffer]
 			if l == nil {
 				return
@@ -50,16 +50,7 @@ func Lives(g *ir.Graph, tensor ir.NodeID) (list []*Life, steps int, err error) {
 			if l.To = at; l.From < 0 {
 				l.From = at
 			}
-		}
-		switch b := g.Node(id).Body.(type) {
-		case *schedule.Kernel:
-			for _, o := range b.Operands {
-				touch(o.Buffer, o.Mode == schedule.Write)
-			}
-		case *schedule.Transfer:
-			touch(b.From, false)
-			touch(b.To, true)
-		}
+		})
 	}
 	return list, len(order), nil
 }
@@ -69,11 +60,10 @@ type Why string
 
 // Why there is no such schedule.
 const (
-	Kept     Why = "programs hold inputs, outputs and constants as long as they run"
-	Once     Why = "one step alone reads it: computing it for that one would be computing it later"
-	Several  Why = "no kernel makes it alone, of which it is the only result"
-	InTurn   Why = "what it is computed from is written over before it is read last"
-	Together Why = "it is read last in the step behind the one that makes it"
+	Kept    Why = "programs hold inputs, outputs and constants as long as they run"
+	Once    Why = "one step alone reads it: computing it for that one would be computing it later"
+	Several Why = "no kernel makes it alone, of which it is the only result"
+	Over    Why = "what it is computed from is written over before it is read last"
 )
 
 // Again gives the schedule in which the kernel that writes a buffer is carried out once more for the step that reads it last: a copy of the graph, with its arenas placed anew, and the kernel
@@ -85,8 +75,6 @@ func Again(g *ir.Graph, l *Life) (c *ir.Graph, kernel ir.NodeID, why Why, err er
 		return nil, ir.NoNode, Kept, nil
 	case len(l.Readers) < 2:
 		return nil, ir.NoNode, Once, nil
-	case l.To == l.From+1:
-		return nil, ir.NoNode, Together, nil
 	}
 	order, err := schedule.Order(g)
 	if err != nil {
@@ -97,7 +85,7 @@ func Again(g *ir.Graph, l *Life) (c *ir.Graph, kernel ir.NodeID, why Why, err er
 		return nil, ir.NoNode, Several, nil
 	}
 	if writtenOver(g, order[l.From+1:l.To], made) {
-		return nil, ir.NoNode, InTurn, nil
+		return nil, ir.NoNode, Over, nil
 	}
 	c = g.Clone()
 	buffer := *schedule.BufferOf(c, l.Buffer)
@@ -145,13 +133,8 @@ func writtenOver(g *ir.Graph, steps []ir.NodeID, k *schedule.Kernel) bool {
 			return o.Mode == schedule.Read && (o.Buffer == buffer || over != ir.NoNode && o.Buffer == over)
 		})
 	}
-	return slices.ContainsFunc(steps, func(id ir.NodeID) bool {
-		switch x := g.Node(id).Body.(type) {
-		case *schedule.Kernel:
-			return slices.ContainsFunc(x.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write && reads(o.Buffer) })
-		case *schedule.Transfer:
-			return reads(x.To)
-		}
-		return false
+	return slices.ContainsFunc(steps, func(id ir.NodeID) (over bool) {
+		schedule.Touches(g.Node(id), func(buffer ir.NodeID, write bool) { over = over || write && reads(buffer) })
+		return over
 	})
 }

@@ -2,6 +2,7 @@ package recompute_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu"
@@ -39,9 +40,9 @@ operation op:layer_norm (X: %c) -> (Y: %d)
 operation op:add (tensors: [%d, %h]) -> (result: %y)
 `
 
-func scheduled(t *testing.T) *ir.Graph {
+func scheduled(t *testing.T, graph string) *ir.Graph {
 	t.Helper()
-	g, err := text.Read([]byte(held), "test.tap", dialects.Registry())
+	g, err := text.Read([]byte(graph), "test.tap", dialects.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func lives(t *testing.T, g *ir.Graph, label string) []*recompute.Life {
 
 // The schedule that computes it again holds to all constraints but that of one kernel for each application, gives the same values, and has a smaller arena. The graph that it is of stays as it was.
 func TestAgain(t *testing.T) {
-	g := scheduled(t)
+	g := scheduled(t, held)
 	inputs := map[string]tensorfile.Tensor{}
 	for name, shape := range map[string][]int64{"x": {12, 20}, "w": {20, 20}} {
 		inputs[name] = tensorfile.Tensor{DType: scalar.Float32, Shape: shape, Data: rt.Random(scalar.Float32, 1, name, shape[0]*shape[1])}
@@ -108,9 +109,9 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// What is held anyway, what one step reads, and what is read at once are not computed again.
+// What is held anyway, what one step reads, what several kernels write and what is computed from something that is written over are not computed again.
 func TestNotAgain(t *testing.T) {
-	g := scheduled(t)
+	g := scheduled(t, held)
 	for label, want := range map[string]recompute.Why{"x": recompute.Kept, "y": recompute.Kept, "a": recompute.Once} {
 		list := lives(t, g, label)
 		if len(list) != 1 {
@@ -118,6 +119,22 @@ func TestNotAgain(t *testing.T) {
 		}
 		if _, _, why, err := recompute.Again(g, list[0]); why != want || err != nil {
 			t.Errorf("%s: %q, %v, expected %q", label, why, err, want)
+		}
+	}
+	over := scheduled(t, strings.Replace(held, "operation op:matmul (X: %b", `%z = tensor float32 [0:12, 0:20]
+operation op:relu (tensor: %b) -> (result: %z)
+operation op:matmul (X: %b`, 1))
+	schedule.BufferOf(over, lives(t, over, "z")[0].Buffer).Over = lives(t, over, "x")[0].Buffer
+	parts := scheduled(t, held)
+	h := lives(t, parts, "h")[0]
+	h.Writers = append(h.Writers, h.Writers[0])
+	for _, x := range []struct {
+		g    *ir.Graph
+		life *recompute.Life
+		want recompute.Why
+	}{{over, lives(t, over, "h")[0], recompute.Over}, {parts, h, recompute.Several}} {
+		if _, _, why, err := recompute.Again(x.g, x.life); why != x.want || err != nil {
+			t.Errorf("%q, %v, expected %q", why, err, x.want)
 		}
 	}
 }

@@ -167,7 +167,10 @@ type Placement struct {
 
 // PanelBytes is the width of a panel of the right operand of a contraction: a cache line, a whole number of vectors on every target, so
 // that a packed constant serves them all. Tiles are whole panels wide, or whole tiles make a panel.
-const PanelBytes = 64
+const PanelBytes = LineBytes
+
+// LineBytes is the size of a line of a cache, what travels at least.
+const LineBytes = 64
 
 // Tile gives the sizes of a role's tiles, nil if the stage does not have it.
 func (s *Stage) Tile(r Role) []int64 {

@@ -20,6 +20,19 @@ func After(n *ir.Node) ([]ir.NodeID, bool) {
 	return nil, false
 }
 
+// Touches calls a function for each buffer that a kernel or transfer reads or writes, once for each operand.
+func Touches(n *ir.Node, touch func(buffer ir.NodeID, write bool)) {
+	switch b := n.Body.(type) {
+	case *Kernel:
+		for _, o := range b.Operands {
+			touch(o.Buffer, o.Mode == Write)
+		}
+	case *Transfer:
+		touch(b.From, false)
+		touch(b.To, true)
+	}
+}
+
 // Order gives the kernels and transfers of a graph in an order that respects After: the graph's order where it does so
 // already. A cycle is an error.
 func Order(g *ir.Graph) ([]ir.NodeID, error) {

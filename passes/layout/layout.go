@@ -94,7 +94,6 @@ func (c *chooser) spread() int {
 
 const (
 	aliasBytes = 4096 // elements this far apart share a set of a processor's first cache
-	lineBytes  = 64   // of a cache
 	leastRows  = 8    // as many lines as a set holds: from there on rows push each other out
 )
 
@@ -119,11 +118,11 @@ func spread(b *schedule.Buffer, joined []int) bool {
 	}
 	size := int64(dtype.Size())
 	step := b.Strides[dims[1]]
-	if step != shape[dims[0]] || lineBytes%size != 0 || step*size%aliasBytes != 0 || b.Bytes > 1<<40 || b.Align > aliasBytes {
+	if step != shape[dims[0]] || schedule.LineBytes%size != 0 || step*size%aliasBytes != 0 || b.Bytes > 1<<40 || b.Align > aliasBytes {
 		return false
 	}
 	b.Strides = slices.Clone(b.Strides)
-	step += lineBytes / size
+	step += schedule.LineBytes / size
 	for _, d := range dims[1:] {
 		b.Strides[d] = step
 		step *= shape[d]

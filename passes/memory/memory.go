@@ -69,15 +69,7 @@ func livesOf(g *ir.Graph, steps []ir.NodeID) []*life {
 		}
 	}
 	for at, id := range steps {
-		switch b := g.Node(id).Body.(type) {
-		case *schedule.Transfer:
-			touch(b.From, at, id, false)
-			touch(b.To, at, id, true)
-		case *schedule.Kernel:
-			for _, o := range b.Operands {
-				touch(o.Buffer, at, id, o.Mode == schedule.Write)
-			}
-		}
+		schedule.Touches(g.Node(id), func(buffer ir.NodeID, write bool) { touch(buffer, at, id, write) })
 	}
 	for _, l := range lives {
 		l.buf.First, l.buf.Last = int64(l.first), int64(l.last)

@@ -61,9 +61,6 @@ type interior struct {
 	guarded  bool
 }
 
-// lineBytes are those of a line of a cache.
-const lineBytes = 64
-
 // maxKept bounds the bytes that a row keeps, which are on the stack.
 const maxKept = 128 << 10
 
@@ -373,7 +370,7 @@ func (r *Kernel) following(operand int) []nest.Dim {
 func canStream(r *Kernel, operand int) bool {
 	o, v := r.k.Operands[operand], r.Views[operand]
 	vector := r.n
-	if j := r.decided.jam; j != nil && j.tiled && int(r.n)*o.Type().Size() < lineBytes { // of many lines at a time parts would be written
+	if j := r.decided.jam; j != nil && j.tiled && int(r.n)*o.Type().Size() < schedule.LineBytes { // of many lines at a time parts would be written
 		return false
 	}
 	if o.Mode != schedule.Write || !r.Free && r.sweeps > 1 || r.Lane.Step(v) != 1 || builder.Base(r.k, v)%vector != 0 || int(r.n)*o.Type().Size() < 16 {

@@ -40,10 +40,8 @@ type Workspace struct {
 // firstWorkspace is the number of the first workspace; the others follow it downwards.
 const firstWorkspace ir.NodeID = -1 << 30
 
-const (
-	lineBytes = 64   // of a cache
-	lineAlias = 1024 // no multiple of so many bytes lies between lines: many of them would push each other out of the first cache
-)
+// lineAlias is a number of bytes of which no multiple lies between lines: many of them would push each other out of the first cache.
+const lineAlias = 1024
 
 // FindBackToBack recognises contractions back to back.
 func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*BackToBack, bool) {
@@ -300,10 +298,10 @@ func (f *stageFinder) rows(buffers map[ir.NodeID]*schedule.Buffer) int {
 func (c *BackToBack) hold(f *stageFinder, statement int, line bool) bool {
 	d := f.k.Statements[statement].Value.Type
 	size := int64(d.Size())
-	b := &schedule.Buffer{Tensor: ir.NoNode, Device: ir.NoNode, Over: ir.NoNode, DType: d.String(), Space: schedule.Arena, Align: lineBytes}
+	b := &schedule.Buffer{Tensor: ir.NoNode, Device: ir.NoNode, Over: ir.NoNode, DType: d.String(), Space: schedule.Arena, Align: schedule.LineBytes}
 	h := Workspace{firstWorkspace - ir.NodeID(len(c.Workspaces)), statement, 1}
 	if line {
-		values := lineBytes / size
+		values := schedule.LineBytes / size
 		h.Step = (f.k.Loops[c.Line].Extent() + values - 1) / values * values
 		if h.Step*size%lineAlias == 0 {
 			h.Step += values

@@ -81,7 +81,7 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 // is none.
 func (r *Rows) Across(k *schedule.Kernel, operand int) (axis int, line int64) {
 	v := r.Views[operand]
-	line = lineBytes / int64(k.Operands[operand].Type().Size())
+	line = schedule.LineBytes / int64(k.Operands[operand].Type().Size())
 	if s := r.Lane.Step(v); !r.Free || max(s, -s) < line {
 		return -1, 0
 	}
