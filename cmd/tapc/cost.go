@@ -171,7 +171,7 @@ func (f *costFlags) price(ctx context.Context, a *app.App, file string) (*prices
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Walk(x.Graph, f.compile.Target, f.compile.Cuts.Devices())
+	return r, r.Walk(f.compile.Target, f.compile.Cuts.Devices())
 }
 
 // begin checks the flags and starts the plugins.

@@ -75,7 +75,7 @@ func (f *costFlags) view(ctx context.Context, a *app.App, m *pages.Asked) error 
 	}
 	if m.Graph = x.Graph; f.compile.Cuts.Machine() != "" {
 		if m.Prices, err = f.priceOf(ctx, x, m.File); err == nil {
-			err = m.Prices.Walk(x.Graph, f.compile.Target, f.compile.Cuts.Devices())
+			err = m.Prices.Walk(f.compile.Target, f.compile.Cuts.Devices())
 		}
 	}
 	return cmp.Or(err, m.Measure(m.Profile))

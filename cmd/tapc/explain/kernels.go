@@ -36,9 +36,10 @@ const Help = `Explain what was decided, and what else there was.
           estimates of its own, so that one may be priced less. --json has the same.
   memory  what a program has in memory at most, part by part, with --machine for its
           threads; or where a tensor is (explain memory FILE TENSOR), from which step to
-          which, and what computing it again where it is read last would save and take;
-  transfer  what a --plan with a mesh moves, or what it moves of a tensor or for an operation:
-          why, by which collective, what that takes on --machine, and what else would.
+          which, and what computing it again where it is read last would save and take.
+  transfer  what a --plan with a mesh, or a program of --devices, moves, or what it moves of a
+          tensor or for an operation: why, by which collective, what that takes on
+          --machine, and what else would.
   plan    A B: what two plan files ask for differently, in words.`
 
 // Kernels gives the candidates of the kernels of a graph, or of those with a name.

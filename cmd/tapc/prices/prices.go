@@ -96,16 +96,16 @@ func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings, kind string, c
 	return Mesh{report}, err
 }
 
-// Walk says when each step of a schedule for so many devices of a kind runs, if it has kernels on several, which work beside each other; kernels are then priced as what one device takes.
-func (r *Report) Walk(g *ir.Graph, kind string, count int) error {
+// Walk says when each step of the schedule, for so many devices of a kind, runs, if it has kernels on several, which work beside each other; kernels are then priced as what one device takes.
+func (r *Report) Walk(kind string, count int) error {
 	devices := map[ir.NodeID]bool{}
 	for _, k := range r.Kernels {
-		devices[g.Node(k.Node).Body.(*schedule.Kernel).Device] = true
+		devices[r.graph.Node(k.Node).Body.(*schedule.Kernel).Device] = true
 	}
 	if len(devices) < 2 {
 		return group.Enough(r.on, kind, count)
 	}
-	alone, walk, err := onDevices(g, r.on, r.settings, kind, count)
+	alone, walk, err := onDevices(r.graph, r.on, r.settings, kind, count)
 	if err != nil {
 		return err
 	}
