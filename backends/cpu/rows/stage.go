@@ -110,7 +110,7 @@ func (d *Decided) readLines(r *Kernel, line []int64) error {
 	}
 	switch {
 	case len(line) != 1 || line[0] < 2 || line[0] > most:
-		return fmt.Errorf("line is cut into %v: expected one size from 2 to %d, of lines that read some of the same elements", line, most)
+		return fmt.Errorf("line is cut into %v: expected one size from 2 to %d, of lines that are computed together", line, most)
 	case r.span != nil:
 		d.lines = line[0]
 	default:
