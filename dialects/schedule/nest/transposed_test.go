@@ -62,12 +62,13 @@ operation op:permute {perm: [1, 0, 2]} (tensor: %s) -> (result: %y)`, 40, 0, 0},
 operation op:sum {dims: [0]} (tensor: %x) -> (result: %y)`, 100, 0, 0},
 	} {
 		g := scheduled(t, c.graph, "", 0)
-		buffers := whole.Buffers(g)
+		buffers, found := whole.Buffers(g), 0
 		for n := range g.Nodes() {
 			k, ok := n.Body.(*schedule.Kernel)
 			if !ok {
 				continue
 			}
+			found++
 			r, ok := nest.FindRows(k, buffers)
 			if !ok || r.Lane.Extent != c.lane {
 				t.Errorf("%s: lanes are %+v, expected %d", c.name, r.Lane, c.lane)
@@ -81,6 +82,9 @@ operation op:sum {dims: [0]} (tensor: %x) -> (result: %y)`, 100, 0, 0},
 			if extent != c.axis || rows != c.rows {
 				t.Errorf("%s: %d rows of %d, expected %d of %d", c.name, rows, extent, c.rows, c.axis)
 			}
+		}
+		if found != 1 {
+			t.Errorf("%s: %d kernels, expected 1", c.name, found)
 		}
 	}
 }
