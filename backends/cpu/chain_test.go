@@ -123,7 +123,7 @@ func apart(t *testing.T, graph string) *ir.Graph {
 	if err := lower.Run(g, kernels.Builtin(), lower.Options{Target: schedule.CPU}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fuse.Run(g, func(ir.NodeID) bool { return false }, false); err != nil {
+	if _, err := fuse.Run(g, fuse.Options{May: func(ir.NodeID) bool { return false }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tile.Run(g, tile.Options{Choosers: cpu.Choosers()}); err != nil {

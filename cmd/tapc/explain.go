@@ -85,7 +85,11 @@ func explainKernels(ctx context.Context, a *app.App, args []string, f *compiling
 		return err
 	}
 	defer x.Loader.Close()
-	text, err := explain.Kernels(ctx, x.Graph, strings.Join(args[2:], ""), choosers)
+	model, err := f.Model(choosers)
+	if err != nil {
+		return err
+	}
+	text, err := explain.Kernels(ctx, x.Graph, strings.Join(args[2:], ""), choosers, model)
 	if err != nil {
 		return err
 	}

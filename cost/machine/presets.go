@@ -45,12 +45,12 @@ func Preset(name string) (*Machine, error) {
 	return Read(data, name)
 }
 
-// isPath says whether a name is the path of a file: it has a dot or a slash.
-func isPath(name string) bool { return strings.ContainsAny(name, "./") }
+// IsPath says whether a name is the path of a file: it has a dot or a slash.
+func IsPath(name string) bool { return strings.ContainsAny(name, "./") }
 
 // Check says what is wrong with a name for Find, before a file is read.
 func Check(name string) error {
-	if isPath(name) || slices.Contains(Presets(), name) {
+	if IsPath(name) || slices.Contains(Presets(), name) {
 		return nil
 	}
 	return diag.Unknown("machine", name, Presets())
@@ -58,7 +58,7 @@ func Check(name string) error {
 
 // Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
 func Find(name string) (*Machine, error) {
-	if !isPath(name) {
+	if !IsPath(name) {
 		return Preset(name)
 	}
 	data, err := inputfile.ReadText(name, MaxBytes)

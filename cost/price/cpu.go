@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -19,7 +20,7 @@ func (x *pricing) choose(kind schedule.DeviceType) {
 	x.kind, x.form, x.units = kind, schedule.Loops.String(), x.device.Units
 	for _, target := range x.settings.Targets[kind] {
 		if c := x.analysis.Kernel.For(target.Name); c != nil {
-			x.stages, x.vector = c.Stages, target.Vector
+			x.stages, x.target = c.Stages, target
 			break
 		}
 	}
@@ -278,10 +279,12 @@ func (x *pricing) once() (step, error) {
 		}
 		work.add(2*c.Products, row, of)
 		vector -= c.Factors // they are converted as they are packed
-	case schedule.Contraction, schedule.Transformed:
-		work.add(2*c.Products*x.padding(), rowProducts, x.work.Type)
+	case schedule.Contraction:
+		work.add(2*c.Products*tiled(x), rowProducts, x.work.Type)
 		x.parts(&work)
 		x.pack(&work)
+	case schedule.Transformed:
+		convolved(x, &work, c)
 	case schedule.Rows, schedule.Reduction, schedule.Scan:
 		vector += 2 * c.Products
 		work.name("joining lanes", x.across(), rowVector, x.work.Type)
@@ -429,6 +432,48 @@ func (x *pricing) padding() float64 {
 	}
 	lanes := tiles[len(tiles)-1]
 	return float64((c.Col.Extent+lanes-1)/lanes*lanes) / float64(max(1, c.Col.Extent))
+}
+
+// tiled is how much longer products take than in register tiles that fill the registers, with columns in the first cache: columns fill vectors, tiles at the edges are smaller, and few rows
+// use each vector of columns only so often, which comes from the second cache where the columns of a tile do not stay in the first.
+func tiled(x *pricing) float64 {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	m, n := x.stages[0].Tile(schedule.RoleM), x.stages[0].Tile(schedule.RoleN)
+	if !ok || len(m) < 2 || len(n) < 3 || x.target.Registers == 0 || !x.kind.Has(schedule.Thread) {
+		return x.padding()
+	}
+	rows, width, lanes := max(1, m[len(m)-1]), n[len(n)-2], n[len(n)-1]
+	steps := cost.Steps(c.Row.Extent, (c.Col.Extent+lanes-1)/lanes, min(rows, c.Row.Extent), max(1, width/lanes), columnLoad(x, c, width))
+	return steps / (cost.FullStep(x.target.Registers) * float64(max(1, c.Row.Extent)) * float64(max(1, c.Col.Extent)) / float64(lanes))
+}
+
+// columnLoad is the time in which a vector of columns comes, in that of multiplying and adding one: from the first cache, if all columns of a register tile stay there for the next rows.
+func columnLoad(x *pricing, c *nest.Contraction, width int64) float64 {
+	run := nest.Points(c.Reduction)
+	if k := x.stages[0].Tile(schedule.RoleK); len(k) > 0 && len(c.Reduction) == 1 {
+		run = min(run, k[len(k)-1])
+	}
+	size := float64(c.Sum.Type.Size())
+	near := levels(x.device, 1)
+	rate, err := x.device.Rate(arithmetic(c.Sum.Type).String(), rowProducts, 1)
+	if err != nil || len(near) < 3 || float64(run*width)*size <= near[0].bytes {
+		return cost.Near
+	}
+	return max(cost.Near, size/near[1].alone.Value*rate.Value/2)
+}
+
+// convolved adds the time of a convolution on transformed tiles: its products, and the transformations of its images and results, in multiply-adds.
+func convolved(x *pricing, a *adding, c work.Count) {
+	w, ok := nest.Of[*nest.Winograd](x.analysis.Forms)
+	down := x.stages[0].Tile(schedule.RoleDown)
+	if !ok || len(down) == 0 {
+		a.add(2*c.Products, rowProducts, x.work.Type)
+		return
+	}
+	t := cost.Transformed(w, down[len(down)-1])
+	a.add(2*t.Products, rowProducts, x.work.Type)
+	a.name("transformed tiles", 2*t.Transforms, rowProducts, x.work.Type)
+	a.name("weights of transformed tiles", 2*t.Weights, rowProducts, x.work.Type)
 }
 
 // more is in how many parts more than one the sums of a product are.

@@ -11,7 +11,7 @@ import (
 // or nobody knows how long vectors are.
 func (x *pricing) rowVectors() (r *nest.Rows, lanes, full int64, ok bool) {
 	r, ok = nest.Of[*nest.Rows](x.analysis.Forms)
-	if !ok || x.vector == 0 || x.algorithm() != schedule.Rows {
+	if !ok || x.target.Vector == 0 || x.algorithm() != schedule.Rows {
 		return nil, 0, 0, false
 	}
 	size := int64(x.work.Type.Size())
@@ -20,7 +20,7 @@ func (x *pricing) rowVectors() (r *nest.Rows, lanes, full int64, ok bool) {
 			size = max(size, int64(o.Type().Size()))
 		}
 	}
-	full = max(1, x.vector/size)
+	full = max(1, x.target.Vector/size)
 	if lanes = x.stages[0].Lanes; lanes == 0 {
 		lanes = full
 	}
@@ -65,8 +65,8 @@ func fewElements(a *nest.Analysis, found *nest.Rows, lanes int64) (*nest.Analysi
 	for _, t := range w.Touches {
 		n := t.Bytes / float64(a.Kernel.Operands[t.Operand].Type().Size())
 		switch step := r.Lane.Step(r.Views[t.Operand]); {
-		case step == 0 || step == 1:
-		case t.Write:
+		case step == 0 || step == 1 || step == 2 && !t.Write: // which are shuffled out of vectors
+		case t.Write && step != 2:
 			w.Gathers += written * n
 		default:
 			w.Gathers += n

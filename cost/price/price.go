@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
@@ -70,10 +71,10 @@ type Process struct {
 	Aliases map[ir.NodeID]ir.NodeID // of a buffer the one in whose memory it is
 }
 
-// Target is a name that configs have, and the bytes of a vector of the processors that it is for: 0 if they are not known.
+// Target is a name that configs have, and the vector registers of the processors that it is for, and the bytes of one: 0 if they are not known.
 type Target struct {
-	Name   string
-	Vector int64
+	Name              string
+	Vector, Registers int64
 }
 
 // Program gives what each kernel of a graph takes on the devices of a machine, in the order in which they run. A graph that is no verified
@@ -117,6 +118,27 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 		h.touch(x)
 	}
 	return all, nil
+}
+
+// single prices kernels one at a time.
+type single struct {
+	on *machine.Machine
+	by Settings
+}
+
+// Single is the model of a machine for passes that choose before they know a whole program: each kernel is priced as a program of its own that runs again and again.
+func Single(m *machine.Machine, s Settings) cost.Model { return single{m, s} }
+
+// Estimate prices a kernel by its config for a device of a kind. The error says what the machine has not.
+func (x single) Estimate(kind schedule.DeviceType, a *nest.Analysis) (cost.Estimate, error) {
+	d, err := x.on.Device("", kind.String())
+	if err != nil {
+		return cost.Estimate{}, err
+	}
+	step := done{node: &ir.Node{ID: ir.NoNode, Body: a.Kernel}}
+	step.carry(a.Kernel, a.Buffers, pricing{device: d, kind: kind, settings: x.by})
+	k, err := one(step, replay([]done{step}, a.Buffers, nil)[step.device])
+	return cost.Estimate{Seconds: k.Time.Value, Low: k.Time.Low, High: k.Time.High, Operations: step.work.Operations(), Bytes: step.work.Bytes()}, err
 }
 
 // done is a step that a device carries out.
@@ -263,7 +285,7 @@ type pricing struct {
 	work     *work.Work
 	settings Settings
 	stages   []schedule.Stage // none for loops
-	vector   int64            // bytes of a vector; 0 if they are not known
+	target   Target           // whose config the kernel has
 	form     string
 	few      bool // a row of few elements in each lane
 	units    int64

@@ -22,20 +22,18 @@ const (
 // load it: readers along other loops, or far apart, which are no kernel together. Each reads every element once at most, so that nothing is computed more often
 // than it was loaded, and none is a product, which would read it for many results. Every value is computed by the same expression, and sums keep their order.
 func repeat(f *fuser, id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeID) bool) bool {
-	p := prices{f.g}
 	if d, ok := body[*schedule.Device](f.g, k.Device); !ok || !d.Type.Has(schedule.Thread) || f.fixed.Has(id) || !cheaply(k) {
 		return false
 	}
-	before, ok := p.elements(k)
 	m, one := oneResult(f, k)
-	if !ok || !one || !m.even || f.changes(k) {
+	if !f.prices.elements(k) || !one || !m.even || f.changes(k) {
 		return false
 	}
 	readers := f.readersOf(k.Operands[m.out].Buffer)
 	if len(readers) < 2 || len(readers) > mostReaders || !onlyReadersWait(f, id, readers) {
 		return false
 	}
-	after, joined := 0.0, make([]reader, len(readers))
+	joined, before, after := make([]reader, len(readers)), []*schedule.Kernel{k}, []*schedule.Kernel(nil)
 	for i, r := range readers {
 		c, ok := body[*schedule.Kernel](f.g, r)
 		if !ok || c.Device != k.Device || f.fixed.Has(r) || f.storesOver(c, k) || m.again(c) {
@@ -44,15 +42,14 @@ func repeat(f *fuser, id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeI
 		if joined[i], ok = m.into(c); !ok || !m.used(c) {
 			return false
 		}
-		a, okA := nest.Of[*nest.Rows](p.first(c))
-		b, okB := nest.Of[*nest.Rows](p.first(joined[i].Kernel))
+		a, okA := nest.Of[*nest.Rows](f.prices.first(c))
+		b, okB := nest.Of[*nest.Rows](f.prices.first(joined[i].Kernel))
 		if !okA || !okB || !b.SumsLike(a) || len(a.Splits) != len(b.Splits) || !sameWidth(c, joined[i].Kernel) {
 			return false
 		}
-		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i].Kernel)+p.work(k)
+		before, after = append(before, c), append(after, joined[i].Kernel)
 	}
-	before += p.work(k)
-	if !estimate(after).Less(estimate(before)) || !may(id) {
+	if !f.prices.less(after, before, float64(len(readers)-1)*operators(k)) || !may(id) {
 		return false
 	}
 	for i, r := range readers {
@@ -71,9 +68,9 @@ func cheaply(k *schedule.Kernel) bool {
 	})
 }
 
-// work is the time of the operators of an elementwise kernel, in loads of a vector.
-func (f prices) work(k *schedule.Kernel) float64 {
-	points, n := 1.0/lanes, 0
+// operators is the time of those of an elementwise kernel, in loads of a vector.
+func operators(k *schedule.Kernel) float64 {
+	n := 0
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			if len(e.Args) > 0 {
@@ -82,10 +79,7 @@ func (f prices) work(k *schedule.Kernel) float64 {
 			return true
 		})
 	}
-	for _, l := range k.Loops {
-		points *= float64(max(l.Extent(), 1))
-	}
-	return points * operation * float64(n)
+	return points(k) / lanes * operation * float64(n)
 }
 
 // onlyReadersWait says whether nothing waits for a kernel but those that read its result.

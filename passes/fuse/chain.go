@@ -64,7 +64,7 @@ const mostLinks = 4
 // grow joins the kernels that the lines come from until the whole is a chain.
 func (l *linker) grow() bool {
 	for len(l.members) <= mostLinks {
-		if c, ok := nest.FindBackToBack(l.whole, prices{l.f.g}.buffersOf(l.whole)); ok {
+		if c, ok := nest.FindBackToBack(l.whole, l.f.prices.buffersOf(l.whole)); ok {
 			return c.Middle != nil && c.Row >= 0 && blocked(c.First) && blocked(c.Last) && c.First.InnerReduction() <= nest.LongReduction
 		}
 		if !slices.ContainsFunc(l.lineOperands(), l.add) {

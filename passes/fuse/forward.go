@@ -32,7 +32,7 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, even bool, may func(ke
 		}
 		all = all || m.used(c)
 	}
-	if !all || !(prices{f.g}).pays(m, readers, joined) || !may(id) {
+	if !all || !f.prices.pays(m, readers, joined) || !may(id) {
 		return false
 	}
 	for i, r := range readers {

@@ -10,22 +10,31 @@
 package fuse
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/unread"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/fuse/access"
 	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
-// Run joins kernels until none can be joined, and gives how often it did. It asks before it makes a kernel part of another. Paired says that products of bfloat16 have instructions.
-func Run(g *ir.Graph, may func(kernel ir.NodeID) bool, paired bool) (int, error) {
+// Options of a run.
+type Options struct {
+	May   func(kernel ir.NodeID) bool // says whether to make a kernel part of another
+	Pairs bool                        // products of bfloat16 have instructions
+	Model cost.Model                  // what kernels are compared by; nil for how many vectors they load
+}
+
+// Run joins kernels until none can be joined, and gives how often it did.
+func Run(g *ir.Graph, opt Options) (int, error) {
 	steps, err := schedule.Order(g)
 	if err != nil {
 		return 0, err
 	}
-	f := &fuser{g: g, at: map[ir.NodeID]int{}, reads: map[ir.NodeID]*reads{}, fixed: fixedIn(g), widens: paired}
+	may, f := opt.May, &fuser{g: g, prices: &prices{g: g, model: opt.Model}, at: map[ir.NodeID]int{}, reads: map[ir.NodeID]*reads{}, fixed: fixedIn(g), widens: opt.Pairs}
 	for i, id := range steps {
 		f.at[id] = i
 		if k, ok := body[*schedule.Kernel](g, id); ok {
@@ -77,7 +86,7 @@ func Run(g *ir.Graph, may func(kernel ir.NodeID) bool, paired bool) (int, error)
 	f.mendOrder()
 	unread.Drop(g)
 	f.dropBuffers()
-	return joined + more, extendLives(g, before)
+	return joined + more, cmp.Or(f.prices.failed, extendLives(g, before))
 }
 
 // forwardAll lets readers read what is moved where it comes from, and says how often it did.

@@ -11,6 +11,7 @@ import (
 )
 
 type fuser struct {
+	prices  *prices
 	g       *ir.Graph
 	at      map[ir.NodeID]int         // position of each step before fusion
 	readers map[ir.NodeID][]ir.NodeID // kernels and transfers that read a buffer, as they were; see readersOf

@@ -1,6 +1,8 @@
 package fuse
 
 import (
+	"cmp"
+
 	"tensortapestry.org/tapc/ir/affine"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -12,22 +14,40 @@ import (
 	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
-// prices compare kernels by what they take.
-type prices struct{ g *ir.Graph }
+// prices compare kernels by what they take: as a model has it or, if there is none, by how many vectors they load.
+type prices struct {
+	g      *ir.Graph
+	model  cost.Model
+	failed error // why the model has no estimate of a kernel
+}
 
-// estimate is the time of so many loads of a vector, one in each cycle.
-func estimate(loads float64) cost.Estimate {
-	core := cost.Device{Name: "core", Units: 1, Hertz: 1, Bandwidth: 16, Error: 1}
-	e, err := core.Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(loads, 1)})
-	if err != nil {
-		panic(err) // all facts of the core are known
+// less says whether some kernels take less than others: by loads of a vector, these and more.
+func (f *prices) less(a, b []*schedule.Kernel, more float64) bool {
+	of := f.loads
+	if f.model != nil {
+		of, more = f.seconds, 0
 	}
-	return e
+	others := 0.0
+	for _, k := range a {
+		more += of(k)
+	}
+	for _, k := range b {
+		others += of(k)
+	}
+	return more < others && f.failed == nil
+}
+
+// seconds is what a kernel takes, as the model has it.
+func (f *prices) seconds(k *schedule.Kernel) float64 {
+	d, _ := body[*schedule.Device](f.g, k.Device)
+	e, err := f.model.Estimate(d.Type, nest.Analyze(k, f.buffersOf(k)))
+	f.failed = cmp.Or(f.failed, err)
+	return e.Seconds
 }
 
 // pays says whether kernels that read what is moved from where it comes are no worse than the mover and those that read its result.
-func (f prices) pays(m *mover, readers []ir.NodeID, joined []reader) bool {
-	before, after, known := f.loads(m.k), 0.0, true
+func (f *prices) pays(m *mover, readers []ir.NodeID, joined []reader) bool {
+	before, after, known := []*schedule.Kernel{m.k}, []*schedule.Kernel(nil), true
 	for i, r := range readers {
 		c, _ := body[*schedule.Kernel](f.g, r)
 		if f.inOrder(m, c, joined[i]) {
@@ -38,13 +58,9 @@ func (f prices) pays(m *mover, readers []ir.NodeID, joined []reader) bool {
 		if !okA || !okB || !joined[i].sumsLike(a, b) || len(a.Reduction) > 0 && m.again(c) && (m.value.Op != scalar.Load || joined[i].parts != nil) {
 			return false
 		}
-		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i].Kernel)
-		known = false
+		before, after, known = append(before, c), append(after, joined[i].Kernel), false
 	}
-	if known {
-		return true
-	}
-	return !estimate(before).Less(estimate(after))
+	return known || !f.less(before, after, 0)
 }
 
 // again says whether a kernel reads what is moved more than once, as a window does: then conditions are not worked out each time, and no loop of it is cut, so that
@@ -53,23 +69,28 @@ func (m *mover) again(c *schedule.Kernel) bool {
 	return c.Space().BigSize().Cmp(m.written.BigSize()) > 0
 }
 
-// loads is the time of a mover in loads of a vector: one load and one store for each point where it has no rows.
-func (f prices) loads(k *schedule.Kernel) float64 {
+// loads is the time of a kernel in loads of a vector: one load and one store for each point where it has no rows.
+func (f *prices) loads(k *schedule.Kernel) float64 {
 	if r, ok := nest.Of[*nest.Rows](f.first(k)); ok {
 		return rowLoads(r, k)
 	}
-	points := 2.0
+	return 2 * points(k)
+}
+
+// points is how many a kernel has, one at least.
+func points(k *schedule.Kernel) float64 {
+	n := 1.0
 	for _, l := range k.Loops {
-		points *= float64(max(l.Extent(), 1))
+		n *= float64(max(l.Extent(), 1))
 	}
-	return points
+	return n
 }
 
 // rowLoads is the time of all points of rows, in loads of a vector. Of the sides of a choice by loops, the longer one counts.
 func rowLoads(r *nest.Rows, k *schedule.Kernel) float64 {
 	one := func(operand int) float64 { return float64(r.Loads(k, operand, r.Lane)) }
 	always := make([]bool, len(k.Operands)) // an operand that is read once is there for all statements
-	points, loads := 1.0, 0.0
+	loads := 0.0
 	var of func(e *scalar.Expr) float64
 	of = func(e *scalar.Expr) float64 {
 		switch {
@@ -93,24 +114,21 @@ func rowLoads(r *nest.Rows, k *schedule.Kernel) float64 {
 			loads += one(int(s.Store))
 		}
 	}
-	for _, l := range k.Loops {
-		points *= float64(max(l.Extent(), 1))
-	}
 	vectors := (r.Lane.Extent + lanes - 1) / lanes
-	return loads * points * float64(vectors) / float64(r.Lane.Extent)
+	return loads * points(k) * float64(vectors) / float64(r.Lane.Extent)
 }
 
 // lanes is how many lanes of a vector are counted on.
 const lanes = 16
 
 // first gives the form that a kernel is carried out in, if nothing is allowed: none, or one.
-func (f prices) first(k *schedule.Kernel) nest.Forms {
+func (f *prices) first(k *schedule.Kernel) nest.Forms {
 	forms := nest.Classify(k, f.buffersOf(k)).Allowed(0)
 	return forms[:min(len(forms), 1)]
 }
 
 // buffersOf gives the buffers of a kernel's operands.
-func (f prices) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
+func (f *prices) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
 	out := map[ir.NodeID]*schedule.Buffer{}
 	for _, o := range k.Operands {
 		out[o.Buffer], _ = body[*schedule.Buffer](f.g, o.Buffer)
@@ -120,7 +138,7 @@ func (f prices) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
 
 // inOrder says whether a kernel reads what is moved as well from where it comes: as a factor of products of which neighbours are read, or
 // along all loops along which it writes neighbours.
-func (f prices) inOrder(m *mover, c *schedule.Kernel, joined reader) bool {
+func (f *prices) inOrder(m *mover, c *schedule.Kernel, joined reader) bool {
 	if m.value.Op != scalar.Load || joined.parts != nil {
 		return f.padded(m, c, joined)
 	}
@@ -140,7 +158,7 @@ func (f prices) inOrder(m *mover, c *schedule.Kernel, joined reader) bool {
 
 // padded says whether a contraction stays one, with the same sums, when it reads an operand with zeros around as it is without them, or along loops that are
 // cut.
-func (f prices) padded(m *mover, c *schedule.Kernel, joined reader) bool {
+func (f *prices) padded(m *mover, c *schedule.Kernel, joined reader) bool {
 	for i, o := range c.Operands {
 		if o.Buffer == m.k.Operands[m.out].Buffer && !access.Factor(c, i) {
 			return false
@@ -153,7 +171,7 @@ func (f prices) padded(m *mover, c *schedule.Kernel, joined reader) bool {
 
 // alongside says whether an access moves to the next element in memory, or stands still, along every loop along which the kernel writes
 // neighbours.
-func (f prices) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.AffineMap) bool {
+func (f *prices) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.AffineMap) bool {
 	found := false
 	for _, o := range k.Operands {
 		to, ok := body[*schedule.Buffer](f.g, o.Buffer)

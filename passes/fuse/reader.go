@@ -80,7 +80,7 @@ func (c reader) inner(before, now nest.Dim, least int64) bool {
 
 // multipliesLike says whether products have the same sums as before; where loops were cut, rows and columns of the same loops too, and factors that are read as
 // neighbours.
-func (c reader) multipliesLike(f prices, before, now *nest.Contraction) bool {
+func (c reader) multipliesLike(f *prices, before, now *nest.Contraction) bool {
 	if same := slices.EqualFunc(before.Reduction, now.Reduction, c.alike); !same || c.parts == nil {
 		return same
 	}

@@ -51,7 +51,7 @@ func (u *unions) reductions(k, c *schedule.Kernel) (*schedule.Kernel, bool) {
 	if !ok || !both.SumsLike(b) || !both.SumsLike(mapped(a, j.Loops())) || !cached(both, joined) || !sameStreams(both, k, c, joined) {
 		return nil, false
 	}
-	return joined, estimate(rowLoads(both, joined)).Less(estimate(rowLoads(a, k) + rowLoads(b, c)))
+	return joined, u.less([]*schedule.Kernel{joined}, []*schedule.Kernel{k, c}, 0)
 }
 
 // touch says whether one of two kernels stores what the other reads or stores.

@@ -134,12 +134,12 @@ func (f *fuser) storedPart(id ir.NodeID, k *schedule.Kernel, p *part) bool {
 		return false
 	}
 	p.producer = by[0]
-	p.stored = prices{f.g}.storing(c, k, p)
+	p.stored = f.prices.storing(c, k, p)
 	return p.stored != nil
 }
 
 // storing gives a kernel that stores where a part of a mover's elements go, or nil if that can not be or would not pay.
-func (f prices) storing(c, k *schedule.Kernel, p *part) *schedule.Kernel {
+func (f *prices) storing(c, k *schedule.Kernel, p *part) *schedule.Kernel {
 	from, to := k.Operands[p.load], k.Operands[k.Statements[len(k.Statements)-1].Store]
 	out, ok := onlyWrite(c, from.Buffer)
 	if !ok {
@@ -190,7 +190,7 @@ func products(c *nest.Contraction) int64 {
 }
 
 // storesWell says whether a kernel that stores elsewhere is what it was, with the same sums, and takes no more loads than it and the mover.
-func (f prices) storesWell(c, x, k *schedule.Kernel, p *part) bool {
+func (f *prices) storesWell(c, x, k *schedule.Kernel, p *part) bool {
 	before, after := f.first(c), f.first(x)
 	if len(before) != len(after) {
 		return false

@@ -29,7 +29,7 @@ func unite(f *fuser, may func(kernel ir.NodeID) bool) (joined int, err error) {
 	for i, id := range steps {
 		f.at[id] = i
 	}
-	u := &unions{&prices{f.g}, f, steps}
+	u := &unions{f.prices, f, steps}
 	for _, id := range steps {
 		for {
 			with, kernel := u.partner(id)
@@ -158,14 +158,11 @@ func (u *unions) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
 	if j.Loops() == nil || j.Links() == 0 && !next {
 		return nil, false
 	}
-	before, okA := u.elements(k)
-	more, okB := u.elements(c)
-	if !okA || !okB {
+	if !u.elements(k) || !u.elements(c) {
 		return nil, false
 	}
 	joined := j.Join()
-	both, ok := u.elements(joined)
-	return joined, ok && estimate(both).Less(estimate(before+more))
+	return joined, u.elements(joined) && u.less([]*schedule.Kernel{joined}, []*schedule.Kernel{k, c}, 0)
 }
 
 // reading gives the operands through which a kernel reads a buffer.
@@ -178,13 +175,10 @@ func reading(k *schedule.Kernel, buffer ir.NodeID) (out []int) {
 	return out
 }
 
-// elements is the time of an elementwise kernel in loads of a vector, if vectors follow one of its loops.
-func (f prices) elements(k *schedule.Kernel) (float64, bool) {
+// elements says whether a kernel is elementwise, with vectors that follow one of its loops.
+func (f *prices) elements(k *schedule.Kernel) bool {
 	r, ok := nest.Of[*nest.Rows](f.first(k))
-	if !ok || !r.Free || len(r.Reduction) > 0 {
-		return 0, false
-	}
-	return rowLoads(r, k), true
+	return ok && r.Free && len(r.Reduction) == 0
 }
 
 // readElsewhere says whether others than the kernel that stores a result and one that reads it see what is stored.

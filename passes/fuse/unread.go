@@ -37,8 +37,8 @@ func dropStores(f *fuser, may func(kernel ir.NodeID) bool) (dropped int) {
 		if len(unread) == 0 || len(unread) == stored {
 			continue
 		}
-		p, less := prices{f.g}, withoutStores(k, unread)
-		if before, after := p.first(k), p.first(less); len(before) == len(after) && (len(before) == 0 || before[0].Name() == after[0].Name()) && may(n.ID) {
+		less := withoutStores(k, unread)
+		if before, after := f.prices.first(k), f.prices.first(less); len(before) == len(after) && (len(before) == 0 || before[0].Name() == after[0].Name()) && may(n.ID) {
 			n.Body = less // a sort stays one
 			dropped++
 		}

@@ -30,7 +30,7 @@ func widen(f *fuser, id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeID
 	if len(from) == 0 || f.fixed.Has(id) {
 		return false
 	}
-	if _, ok := nest.Of[*nest.LowPrecision](prices{f.g}.first(c)); !ok || !may(id) {
+	if _, ok := nest.Of[*nest.LowPrecision](f.prices.first(c)); !ok || !may(id) {
 		return false
 	}
 	f.g.Node(id).Body = c

@@ -26,8 +26,8 @@ type computed struct {
 	writes, readers map[ir.NodeID][]use
 }
 
-// computed gives how many buffers it put in another order. Kernels come behind those that they wait for, so readers have their order first.
-func (c *chooser) computed() int {
+// computed gives the buffers that it put in another order. Kernels come behind those that they wait for, so readers have their order first.
+func (c *chooser) computed() (changed []ir.NodeID) {
 	w := &computed{c, whole.Buffers(c.g), map[ir.NodeID][]use{}, map[ir.NodeID][]use{}}
 	var written []ir.NodeID
 	for n := range c.g.Nodes() {
@@ -46,11 +46,10 @@ func (c *chooser) computed() int {
 			w.writes[b.To] = append(w.writes[b.To], use{})
 		}
 	}
-	changed := 0
 	for _, id := range slices.Backward(written) {
 		if dim := w.wanted(id); dim >= 0 && w.buffers[id].Strides[dim] != 1 && w.ofConstants(id, dim) {
 			innermost(w.buffers[id], dim)
-			changed++
+			changed = append(changed, id)
 		}
 	}
 	return changed

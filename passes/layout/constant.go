@@ -1,6 +1,9 @@
 package layout
 
 import (
+	"maps"
+	"slices"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
@@ -9,7 +12,7 @@ import (
 
 // constants puts the dimension of a constant innermost along which all kernels that read it write neighbours, as the filters of a
 // convolution channel by channel have it: vectors are then loaded in one piece. Factors of products have an order of their own anyway.
-func (c *chooser) constants() int {
+func (c *chooser) constants() (changed []ir.NodeID) {
 	buffers := whole.Buffers(c.g)
 	inner := map[ir.NodeID]int{} // -1 where kernels disagree
 	for n := range c.g.Nodes() {
@@ -35,11 +38,10 @@ func (c *chooser) constants() int {
 			inner[o.Buffer] = dim
 		}
 	}
-	changed := 0
-	for id, dim := range inner {
-		if b := buffers[id]; dim >= 0 && b.Strides[dim] != 1 {
+	for _, id := range slices.Sorted(maps.Keys(inner)) {
+		if b, dim := buffers[id], inner[id]; dim >= 0 && b.Strides[dim] != 1 {
 			innermost(b, dim)
-			changed++
+			changed = append(changed, id)
 		}
 	}
 	return changed

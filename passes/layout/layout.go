@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -20,8 +21,8 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Run chooses layouts, and gives how many buffers are not row-major afterwards.
-func Run(g *ir.Graph) int {
+// Run chooses layouts, and gives how many buffers are not row-major afterwards. By a model, if there is one, it weighs those that change no value.
+func Run(g *ir.Graph, model cost.Model) (int, error) {
 	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, joined: map[ir.NodeID][]int{}}
 	buffers := whole.Buffers(g)
 	for n := range g.Nodes() {
@@ -54,7 +55,17 @@ func Run(g *ir.Graph) int {
 			changed++
 		}
 	}
-	return changed + c.computed() + c.constants() + c.spread()
+	reordered := c.computed()
+	reordered = append(reordered, c.constants()...)
+	changed += len(reordered)
+	if model != nil {
+		taken, err := c.weigh(model, reordered)
+		if err != nil {
+			return 0, err
+		}
+		changed -= taken
+	}
+	return changed + c.spread(), nil
 }
 
 // grown is a buffer that got larger: where it ended, and by how much what begins there or later has to move.

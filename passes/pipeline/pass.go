@@ -78,6 +78,10 @@ type Option struct {
 // for a pass that declares it.
 var FuelOption = Option{Name: "fuel", Doc: "number of rewrites that may happen; negative is any number", Type: Int, Default: "-1"}
 
+// CostModelOption names a machine: what a pass chooses from it compares by the costs of that, not by facts of its own.
+var CostModelOption = Option{Name: "machine", Doc: "compare by the costs of a machine, a name that tapc machine lists or the path of a machine file (default: by facts of the pass's own)",
+	Type: String, Fact: CostModel}
+
 // AllowOption says what a pass may do to numbers; Context.Allow reads it.
 var AllowOption = Option{Name: "allow", Doc: "what the program may do to numbers: permissions, with commas between", Type: String, Fact: Permissions}
 

@@ -52,6 +52,7 @@ const (
 	Target             // what kernels run on
 	Permissions        // what the program may do to numbers
 	Processors         // targets that kernels are decided for
+	CostModel          // the machine by whose costs passes choose
 	Devices            // how many devices there are
 	Places             // the plan file that says where shards are
 	Memories           // bytes of the devices, by number

@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
@@ -20,7 +21,7 @@ func Priced(choosers []tile.Chooser) map[schedule.DeviceType][]price.Target {
 	for _, c := range choosers {
 		kind, name := c.Target()
 		t, _ := tile.TargetNamed(name)
-		out[kind] = append(out[kind], price.Target{Name: name, Vector: t.Vector})
+		out[kind] = append(out[kind], price.Target{Name: name, Vector: t.Vector, Registers: t.Registers})
 	}
 	return out
 }
@@ -39,6 +40,44 @@ func Others(choosers []tile.Chooser) price.Others {
 		}
 		return nil
 	}
+}
+
+// Model is that of a machine, for kernels with the configs of choosers; nil if no machine is named.
+func Model(name string, choosers []tile.Chooser) (cost.Model, error) {
+	if name == "" {
+		return nil, nil
+	}
+	m, err := machine.Find(name)
+	return price.Single(m, price.Settings{Targets: Priced(choosers)}), err
+}
+
+// undecided is a model for kernels that have no configs yet: each has the one that tile would give it by the same model, for the first of the choosers of its device's kind.
+type undecided struct {
+	cost.Model
+	choosers []tile.Chooser
+}
+
+// decided gives the model of a machine for kernels without configs; nil if none is named.
+func decided(choosers []tile.Chooser, name string) (cost.Model, error) {
+	m, err := Model(name, choosers)
+	if m == nil || err != nil {
+		return nil, err
+	}
+	return undecided{m, choosers}, nil
+}
+
+// Estimate prices a kernel by the config that tile would choose.
+func (u undecided) Estimate(kind schedule.DeviceType, a *nest.Analysis) (cost.Estimate, error) {
+	for _, c := range u.choosers {
+		if device, _ := c.Target(); device == kind {
+			best, err := tile.Choose(a, c, u.Model)
+			if err != nil {
+				return cost.Estimate{}, err
+			}
+			return best.Cost, nil
+		}
+	}
+	return u.Model.Estimate(kind, a)
 }
 
 // prices gives what prices graphs on a machine: each is taken through the standard pipeline to a schedule for the CPU, whose kernels' times are

@@ -8,6 +8,7 @@ import (
 	"context"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/apply"
@@ -47,12 +48,22 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		cut,
 		apply.Pass(),
 		lower.Pass(lib),
-		fuse.Pass(func(names string) (bool, error) {
-			chosen, err := tile.Chosen(choosers, names)
-			return slices.ContainsFunc(chosen, tile.Chooser.Pairs), err
+		fuse.Pass(func(targets, machine string) (fuse.Options, error) {
+			chosen, err := tile.Chosen(choosers, targets)
+			if err != nil {
+				return fuse.Options{}, err
+			}
+			m, err := decided(chosen, machine)
+			return fuse.Options{Pairs: slices.ContainsFunc(chosen, tile.Chooser.Pairs), Model: m}, err
 		}),
-		layout.Pass(),
-		tile.Pass(choosers...),
+		layout.Pass(func(targets, machine string) (cost.Model, error) {
+			chosen, err := tile.Chosen(choosers, targets)
+			if err != nil {
+				return nil, err
+			}
+			return decided(chosen, machine)
+		}),
+		tile.Pass(Model, choosers...),
 		memory.Pass(),
 		collect.Pass(),
 		pipeline.Verify(),

@@ -3,6 +3,7 @@ package tile
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -34,26 +35,48 @@ type Candidate struct {
 	Refused error
 	Chosen  bool
 	cycles  float64 // of one core
+	own     cost.Estimate
+}
+
+// close is how many times the least cost by a model others may have that are as good: of these the back end's own estimates, which know more of instructions, choose.
+const close = 1.02
+
+// modelled is what a model says of a kernel by a config, nil for none.
+func modelled(a *nest.Analysis, from Chooser, config *schedule.Config, model cost.Model) (cost.Estimate, error) {
+	kind, _ := from.Target()
+	k := *a.Kernel
+	if k.Configs = nil; config != nil {
+		k.Configs = []schedule.Config{*config}
+	}
+	return model.Estimate(kind, &nest.Analysis{Kernel: &k, Buffers: a.Buffers, Forms: a.Forms})
 }
 
 // String gives the candidate in words.
 func (c *Candidate) String() string { return c.Config.String() }
 
-// Consider looks at all candidates of a kernel. The one with the least cost is chosen, the first of equals.
-func Consider(a *nest.Analysis, from Chooser) ([]Candidate, error) {
-	all := from.Candidates(a)
-	best := -1
+// Consider looks at all candidates of a kernel. The one with the least cost is chosen, the first of equals: by the back end's own estimates or, if there is one, by a model, and by
+// those where a model says nearly the same.
+func Consider(a *nest.Analysis, from Chooser, model cost.Model) ([]Candidate, error) {
+	all, least := from.Candidates(a), math.Inf(1)
 	for i := range all {
 		c := &all[i]
 		if c.Refused != nil {
 			continue
 		}
 		var err error
-		if c.Cost, err = from.Price(a, c); err != nil {
+		c.own, err = from.Price(a, c)
+		if c.Cost = c.own; err == nil && model != nil {
+			c.Cost, err = modelled(a, from, c.Config, model)
+		}
+		if err != nil {
 			_, target := from.Target()
 			return nil, fmt.Errorf("%s: %w", target, err)
 		}
-		if best < 0 || c.Cost.Less(all[best].Cost) {
+		least = min(least, c.Cost.Seconds)
+	}
+	best := -1
+	for i := range all {
+		if c := &all[i]; c.Refused == nil && (best < 0 || c.own.Less(all[best].own)) && (model == nil || c.Cost.Seconds <= close*least) {
 			best = i
 		}
 	}
@@ -68,9 +91,9 @@ func Consider(a *nest.Analysis, from Chooser) ([]Candidate, error) {
 	return all, nil
 }
 
-// Choose gives the best candidate of a kernel.
-func Choose(a *nest.Analysis, from Chooser) (*Candidate, error) {
-	all, err := Consider(a, from)
+// Choose gives the best candidate of a kernel, by a model if there is one.
+func Choose(a *nest.Analysis, from Chooser, model cost.Model) (*Candidate, error) {
+	all, err := Consider(a, from, model)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +101,8 @@ func Choose(a *nest.Analysis, from Chooser) (*Candidate, error) {
 }
 
 // record gives a kernel the best of its configs, instead of the one that it had for the target, and says which that is.
-func record(a *nest.Analysis, from Chooser) (*Candidate, error) {
-	best, err := Choose(a, from)
+func record(a *nest.Analysis, from Chooser, model cost.Model) (*Candidate, error) {
+	best, err := Choose(a, from, model)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // considered gives the config that is chosen for a kernel. One is, no other that is not refused takes less, and all are of the target.
 func considered(t *testing.T, title string, x target, a *nest.Analysis) *schedule.Config {
 	t.Helper()
-	all, err := tile.Consider(a, configs.Chooser{For: isa.Target{Target: x.Target, Machine: "x86_64"}})
+	all, err := tile.Consider(a, configs.Chooser{For: isa.Target{Target: x.Target, Machine: "x86_64"}}, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", title, err)
 	}
@@ -49,7 +49,7 @@ func (refusing) Candidates(*nest.Analysis) []tile.Candidate {
 
 // TestAllRefused: where no candidate is left, the error says why of each.
 func TestAllRefused(t *testing.T) {
-	if _, err := tile.Consider(nil, refusing{}); err == nil || err.Error() != "all 2 candidates are refused: too deep\ntoo wide" {
+	if _, err := tile.Consider(nil, refusing{}, nil); err == nil || err.Error() != "all 2 candidates are refused: too deep\ntoo wide" {
 		t.Errorf("%v", err)
 	}
 }

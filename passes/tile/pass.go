@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
-// Pass is the row of the pass table. Kernels get configs for the targets of some choosers.
-func Pass(choosers ...Chooser) pipeline.Pass {
+// Pass is the row of the pass table. Kernels get configs for the targets of some choosers, which it compares by the model of a machine for these, if one is named.
+func Pass(model func(machine string, choosers []Chooser) (cost.Model, error), choosers ...Chooser) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "tile", Doc: "Choose how each kernel is carried out on each target, and record that as its config; on a GPU, bind loops to blocks and lanes.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
@@ -19,13 +20,16 @@ func Pass(choosers ...Chooser) pipeline.Pass {
 		After:    []pipeline.Order{{Name: "fuse", Reason: "joined kernels have other loops than their parts"}},
 		Rules:    func() []string { return []string{"tile"} },
 		Options: []pipeline.Option{pipeline.FuelOption, {Name: "for", Type: pipeline.String, Fact: pipeline.Processors,
-			Doc: "what to decide for: targets of configs, with commas between, such as cpu_v32_r16_l512k (default: what the back ends decide for)"}},
+			Doc: "what to decide for: targets of configs, with commas between, such as cpu_v32_r16_l512k (default: what the back ends decide for)"}, pipeline.CostModelOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			choosers, err := Chosen(choosers, p.Text("for"))
 			if err != nil {
 				return err
 			}
 			opt := Options{May: func(kernel ir.NodeID) bool { return p.Take("tile", kernel) }, Choosers: choosers}
+			if opt.Model, err = model(p.Text(pipeline.CostModelOption.Name), choosers); err != nil {
+				return err
+			}
 			return Run(p.Graph, opt)
 		},
 	}

@@ -17,7 +17,7 @@ const (
 	coreHertz     = 2.5e9
 	coreBandwidth = 10e9 // bytes a second of memory that one core has
 	coreError     = 4    // the factor by which times may be off
-	cycleParts    = 8    // of a cycle that tileCycles counts in
+	cycleParts    = 8    // of a cycle that steps of products count in
 	lowPrecision  = 8    // multiply-adds of bytes or bfloat16 for each lane in a cycle
 )
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -90,13 +91,13 @@ func (t Target) registerTiles(rows, cols, lanes, length, most int64, paneled boo
 			continue
 		}
 		for r := int64(1); r <= most && r <= rows; r++ {
-			if r*v+v+spare > t.Registers {
+			if !cost.Fits(r, v, t.Registers) {
 				break
 			}
 			if paneled && RowPanel%r != 0 {
 				continue
 			}
-			c := tileCycles(rows, cols, r, v, lanes, t.loadCycles(v, length))
+			c := int64(cost.Steps(rows, (cols+lanes-1)/lanes, r, v, t.loadCycles(v, length)))
 			c += c / edgeShare * edges(rows, (cols+lanes-1)/lanes, r, v)
 			out = append(out, pricedTile{RegisterTile{r, v}, c})
 		}
@@ -122,15 +123,11 @@ func edges(rows, vectors, r, v int64) int64 {
 	return sizes - 1
 }
 
-// spare is how many registers a step needs beside sums and columns: for a number of the left operand, and for compilers to move
-// things about.
-const spare = 2
-
 // loadCycles is the time that a vector of columns takes to come, in half cycles, where v vectors of each step of a reduction are used
 // again by the next rows.
-func (t Target) loadCycles(v, length int64) int64 {
+func (t Target) loadCycles(v, length int64) float64 {
 	if v*t.Vector*length <= firstCache {
-		return 1
+		return cost.Near
 	}
 	return distantLoad
 }
@@ -142,20 +139,6 @@ const (
 	busySums    = 4        // vectors of sums at work, from which more gain little where columns are transposed
 	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
 )
-
-// tileCycles is about the time of one step of the reduction over all tiles, in eighths of a cycle. Loads cost something even where
-// they are not what a step waits for, and vectors of columns, which come from further away, cost more.
-func tileCycles(rows, cols, r, v, lanes, load int64) int64 {
-	one := func(r, v int64) int64 {
-		if r == 0 || v == 0 {
-			return 0
-		}
-		return 4*max(r*v, r+v, v*load, 8) + r + 3*v
-	}
-	vectors := (cols + lanes - 1) / lanes
-	m, mt, n, nt := rows/r, rows%r, vectors/v, vectors%v
-	return m*n*one(r, v) + m*one(r, nt) + n*one(mt, v) + one(mt, nt)
-}
 
 // threads says whether it is worth it that a contraction runs on several threads.
 func (p *productPlan) threads(c *nest.Contraction) bool {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
@@ -26,6 +27,7 @@ const (
 type Options struct {
 	May      func(kernel ir.NodeID) bool // says whether to cut the loops of a kernel: those of the others stay as they are; nil is always
 	Choosers []Chooser                   // of the targets that kernels get configs for
+	Model    cost.Model                  // what candidates are compared by; nil for the estimates of back ends
 }
 
 // Run records a config of every kernel for each target of its device, and binds loops to blocks and lanes where the device has these.
@@ -48,7 +50,7 @@ func Run(g *ir.Graph, opt Options) error {
 			if device, _ := c.Target(); d == nil || device != d.Type {
 				continue
 			}
-			best, err := record(a, c)
+			best, err := record(a, c, opt.Model)
 			if err != nil {
 				return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 			}

@@ -3,13 +3,11 @@ package tile
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
-// What a convolution costs, in multiply-adds, as measured with AVX-512 on convolutions of 64 to 512 channels; only ratios count.
 const (
-	fetchCost     = 20 // of reading a weight, which comes from beyond the second cache
-	transformCost = 10 // of a point of a tile in one channel, there and back
 	leastChannels = 16 // fewer leave lanes of vectors empty
 	payPercent    = 90 // of the direct convolution's cost at most
 )
@@ -41,8 +39,5 @@ func transformedPart(w *nest.Winograd, m int64) (part float64, why error) {
 	if weights > 1<<28 || pixels > 1<<28 {
 		return 0, fmt.Errorf("it is too large: %d weights at each point and %d results of a channel", weights, pixels)
 	}
-	products := func(times, uses int64) float64 { return float64(times) * float64(weights) * float64(uses+fetchCost) }
-	points, tiles := (m+2)*(m+2), nest.SaturatingProduct(images, w.Down.Tiles(m), w.Across.Tiles(m))
-	cost := products(points, tiles) + transformCost*float64(points)*float64(tiles)*float64(w.In.Extent+w.Out.Extent)
-	return cost / (products(9, pixels) * payPercent / 100), nil
+	return cost.Transformed(w, m).Sum() / (cost.Direct(w).Sum() * payPercent / 100), nil
 }

@@ -2,6 +2,7 @@ package tile
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -79,5 +80,5 @@ func (t Target) planWinograd(w *nest.Winograd) winogradPlan {
 
 // WinogradRows is how many tiles a register tile of some vectors of channels has, where a piece has so many tiles.
 func (t Target) WinogradRows(tiles, vectors int64) int64 {
-	return even(tiles, max(1, min(maxRows, (t.Registers-spare-vectors)/vectors)), 1)
+	return even(tiles, max(1, min(maxRows, (t.Registers-cost.Spare-vectors)/vectors)), 1)
 }

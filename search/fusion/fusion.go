@@ -30,7 +30,7 @@ func Unstored(g *ir.Graph, lib *kernels.Library, asked func(operation ir.NodeID)
 	if err := lower.Run(g, lib, lower.Options{}); err != nil {
 		return ir.NodeSet{}
 	}
-	if _, err := fuse.Run(g, func(ir.NodeID) bool { return true }, false); err != nil {
+	if _, err := fuse.Run(g, fuse.Options{May: func(ir.NodeID) bool { return true }}); err != nil {
 		return ir.NodeSet{}
 	}
 	for n := range g.Nodes() {

@@ -63,7 +63,7 @@ var Table = []Rule{
 	{"dialects/schedule/nest/scan", 3, 4},
 	{"dialects/schedule/nest/part", 3, 4},
 	{"dialects/schedule/nest/computed", 3, 4},
-	{"dialects/schedule/cost", 3, 4},
+	{"dialects/schedule/cost", 3, 6},
 	{"dialects/schedule/moves", 3, 4},
 	{"dialects/schedule/alike", 3, 4},
 	{"dialects/schedule/copies", 3, 4},

@@ -162,7 +162,7 @@ func (c Chooser) Decided(a *nest.Analysis) (*schedule.Config, error) {
 	if !open {
 		return x, nil
 	}
-	best, err := tile.Choose(a, c)
+	best, err := tile.Choose(a, c, nil)
 	if err != nil {
 		return nil, err
 	}

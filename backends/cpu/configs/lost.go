@@ -44,6 +44,6 @@ func changed(a *nest.Analysis, c *schedule.Config) bool {
 	if chooser == nil {
 		return true
 	}
-	best, err := tile.Choose(a, chooser)
+	best, err := tile.Choose(a, chooser, nil)
 	return err != nil || !reflect.DeepEqual(best.Config.Stages, c.Stages)
 }

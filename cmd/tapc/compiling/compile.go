@@ -22,7 +22,9 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/cmd/tapc/tune"
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/internal/release"
@@ -32,6 +34,8 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/standard"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Flags are the flags that build and run share.
@@ -39,6 +43,7 @@ type Flags struct {
 	Passes   *PassFlags
 	Cuts     programflags.Cuts
 	binds    []string
+	model    string // the machine by whose costs passes choose
 	first    string
 	Optimize int
 	Given    func(flag string) bool // whether a flag was
@@ -55,8 +60,16 @@ func AddFlags(a *app.App, c *cobra.Command) *Flags {
 	c.Flags().StringArrayVar(&f.binds, "bind", nil, "make inputs constants, by name, from a .safetensors or .npz file (repeatable)")
 	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
 	c.Flags().IntVarP(&f.Optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard and --plan; 1 simplifies them, values unchanged")
+	c.Flags().StringVar(&f.model, "cost-model", "", "let fuse, layout and tile choose by the costs of a machine: a name that tapc machine lists, or a machine file (default: by estimates of their own)")
 	flagnames.Texts(c.Flags(), "bind")
 	flagnames.Later(c.Flags(), "passes")
+	flagnames.Check(c.Flags(), "cost-model", machine.Presets(), func(name string) error {
+		if machine.Check(name) != nil {
+			return diag.Unknown("cost-model", name, machine.Presets())
+		}
+		return nil
+	})
+	app.Complete(c, "cost-model", machine.Presets())
 	a.Imports.Add(c)
 	c.Flags().StringArrayVar(&a.Imports.Aliases, aliases.Flag, nil, aliases.Help)
 	flagnames.Entries(c.Flags(), aliases.Flag)
@@ -78,10 +91,18 @@ func (f *Flags) request(from, last pipeline.Stage) pipeline.Request {
 	if f.Math.Set != 0 {
 		r.Facts[pipeline.Permissions] = []string{f.Math.Set.String()}
 	}
+	if f.model != "" {
+		r.Facts[pipeline.CostModel] = []string{f.model}
+	}
 	if len(f.Options.Processors) > 0 {
 		r.Facts[pipeline.Processors] = []string{strings.Join(f.Options.Processors, ",")}
 	}
 	return r
+}
+
+// Model gives the costs by which the passes choose, for the targets of choosers; nil if they choose by estimates of their own.
+func (f *Flags) Model(choosers []tile.Chooser) (cost.Model, error) {
+	return standard.Model(f.model, choosers)
 }
 
 // Compilation is a graph that was compiled to a stage.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
@@ -33,7 +34,8 @@ const Help = `Explain what was decided, and what else there was.
           term: what it computes, what travels from which cache or memory, what it waits for;
           the config that would take least beside its own (another candidate, with threads or
           without, or loops), and where it would take more. The back end chooses configs by
-          estimates of its own, so that one may be priced less. --json has the same.
+          estimates of its own, so that one may be priced less, or by those of --cost-model.
+          --json has the same.
   memory  what a program has in memory at most, part by part, with --machine for its
           threads; or where a tensor is (explain memory FILE TENSOR), from which step to
           which, and what computing it again where it is read last would save and take.
@@ -42,8 +44,8 @@ const Help = `Explain what was decided, and what else there was.
           --machine, and what else would.
   plan    A B: what two plan files ask for differently, in words.`
 
-// Kernels gives the candidates of the kernels of a graph, or of those with a name.
-func Kernels(ctx context.Context, g *ir.Graph, name string, choosers []tile.Chooser) (string, error) {
+// Kernels gives the candidates of the kernels of a graph, or of those with a name, and what they take: by a model, if there is one.
+func Kernels(ctx context.Context, g *ir.Graph, name string, choosers []tile.Chooser, model cost.Model) (string, error) {
 	var b strings.Builder
 	buffers, found := whole.Buffers(g), false
 	var names []string
@@ -59,7 +61,7 @@ func Kernels(ctx context.Context, g *ir.Graph, name string, choosers []tile.Choo
 			return "", err
 		}
 		found = true
-		if err := kernel(&b, g, n, nest.Analyze(k, buffers), choosers); err != nil {
+		if err := kernel(&b, g, n, nest.Analyze(k, buffers), choosers, model); err != nil {
 			return "", err
 		}
 	}
@@ -73,7 +75,7 @@ func Kernels(ctx context.Context, g *ir.Graph, name string, choosers []tile.Choo
 	return b.String(), nil
 }
 
-func kernel(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, choosers []tile.Chooser) error {
+func kernel(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, choosers []tile.Chooser, model cost.Model) error {
 	k := a.Kernel
 	fmt.Fprintf(b, "%s\n", g.Name(n.ID))
 	d, ok := g.Node(k.Device).Body.(*schedule.Device)
@@ -83,7 +85,7 @@ func kernel(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, choos
 		if !ok || d.Type != device {
 			continue
 		}
-		all, err := tile.Consider(a, from)
+		all, err := tile.Consider(a, from, model)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 		}

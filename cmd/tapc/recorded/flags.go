@@ -17,11 +17,12 @@ const (
 	fileBehindName  // NAME=FILE, or NAME=VALUE
 	filesInPipeline // in options of passes
 	dictionary      // a file if it ends in dictionaries.Suffix, else a name
+	machineFile     // a file if it has a dot or a slash, else a name
 	program         // a command, with its arguments
 )
 
 // holds are the flags of build whose values name files; those of others are taken as they are.
-var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFile, "plan": oneFile, "plugin": oneFile, "known": fileBehindName,
+var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFile, "plan": oneFile, "cost-model": machineFile, "plugin": oneFile, "known": fileBehindName,
 	"namespace": dictionary, "passes": filesInPipeline, "cc": program}
 
 // ignored are the flags of build that do not change what is built, and those that name folders and the output: names of data files in a record are
@@ -59,7 +60,7 @@ func Setting(flag string) bool {
 // Outside says whether a flag in a record that somebody else wrote may name a file outside the folder of the record's files, as no flag in a record of tapc's does.
 func Outside(flag, value string) bool {
 	switch holds[flag] {
-	case oneFile, dictionary:
+	case oneFile, dictionary, machineFile:
 		return !filepath.IsLocal(filepath.FromSlash(value))
 	case fileBehindName:
 		_, path, _ := strings.Cut(value, "=")

@@ -14,6 +14,7 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
@@ -93,6 +94,10 @@ func (b *Build) value(f *files, x Flag) (string, error) {
 		return b.Passes(x.Value, func(path string) (string, error) { return f.add(path, nil) })
 	case dictionary:
 		if strings.HasSuffix(x.Value, dictionaries.Suffix) {
+			return f.add(x.Value, nil)
+		}
+	case machineFile:
+		if machine.IsPath(x.Value) {
 			return f.add(x.Value, nil)
 		}
 	case program:

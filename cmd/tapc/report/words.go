@@ -39,7 +39,7 @@ const (
 var flags = map[string]kind{
 	"output": output, "trace": output, "dump-dir": output, "reproducer-dir": output, "picture": output, "frontier": output, "write-plan": output,
 	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "plan": oneFile, "beside-plan": oneFile, "profile": oneFile, "resume": oneFile, "known": fileBehindName, "input": fileBehindName,
-	"machine": fileOrName, "passes": pipelineFiles, "namespace": dictionary, "bisect": script, "test": script, "data-dir": dataFolder,
+	"machine": fileOrName, "cost-model": fileOrName, "passes": pipelineFiles, "namespace": dictionary, "bisect": script, "test": script, "data-dir": dataFolder,
 	"plugin": program, "cc": program, "python": program, "runner": program, "against": program,
 	"alias": setting, "allow": setting, "device": setting, "max-memory": setting, "pick": setting, "space": setting, "backend": setting, "collective": setting, "cpu": setting, "diagnostics": setting, "dialect": setting, "dim": setting, "disable": setting, "dot": setting, "emit": setting,
 	"environment": setting, "format": setting, "from": setting, "into": setting, "name": setting, "precision": setting, "print-ir-after": setting,

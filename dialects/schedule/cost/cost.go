@@ -1,7 +1,7 @@
-// Package cost says what carrying out a kernel takes, without running it: coarse rooflines of a device's facts.
+// Package cost says what carrying out a kernel takes, without running it: coarse rooflines of a device's facts, and what passes ask that has better ones (Model).
 //
 // Passes and back ends compare candidates by it. An estimate is a vector with an interval of time; what is not known is an error, never 0.
-// It knows numbers of operations and bytes and facts of devices, and no kernels. Read next: passes/tile, which chooses by it.
+// It counts nothing itself. Read next: passes/tile, which chooses by it, and cost/price, which is a Model of machine files.
 package cost
 
 import "fmt"
