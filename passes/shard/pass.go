@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -17,7 +18,7 @@ import (
 
 // Partial cuts operations along the dimensions which they reduce and a cut names, and gives the operations with partial results and the rest of the cut for
 // these; no operations if it names none. Those of one reduction are in order.
-type Partial func(g *ir.Graph, lib *kernels.Library, allow permission.Set, target string, c cut.Cut) (reductions [][]*ir.Node, rest cut.Cut, err error)
+type Partial func(g *ir.Graph, lib *kernels.Library, allow permission.Set, list []*ir.Node, c cut.Cut) (reductions [][]*ir.Node, rest cut.Cut, err error)
 
 // Pass is the row of the pass table, with the kernels that graphs may use. Operations that it does not cut get the one
 // application that the dialect asks for from whole, which gives their number.
@@ -42,16 +43,13 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pi
 				return err
 			}
 			allow |= planned
-			requests, reductions, cut, err := partials(p.Graph, lib, allow, requests, partial)
+			x := sharder{g: p.Graph, lib: lib, allow: allow, partial: partial}
+			n, err := x.run(requests)
 			if err != nil {
 				return err
 			}
-			n, err := Run(p.Graph, lib, requests)
-			if err != nil {
-				return err
-			}
-			p.Count("applications", cut+n+whole(p.Graph))
-			return spread(p.Graph, reductions, int64(p.Int("devices")))
+			p.Count("applications", n+whole(p.Graph))
+			return spread(p.Graph, x.reductions, int64(p.Int("devices")))
 		},
 	}
 }
@@ -84,30 +82,95 @@ func spread(g *ir.Graph, reductions [][]*ir.Node, devices int64) error {
 	return nil
 }
 
-// partials carries out the requests that name dimensions which operations reduce, and gives the others, the parts of each reduction and the number of applications.
-func partials(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Request, partial Partial) (rest []Request, reductions [][]*ir.Node, n int, err error) {
-	for _, r := range requests {
-		made, left, err := partial(g, lib, allow, r.Target, r.Cut)
-		if err != nil {
-			return nil, nil, n, asked(err, r)
-		}
-		if made == nil {
-			rest = append(rest, r)
-			continue
-		}
-		reductions = append(reductions, made...)
-		for _, p := range slices.Concat(made...) {
-			if len(left.Levels) == 0 {
-				break
-			}
-			shards, err := cut.Operation(g, lib, p, r.String(), left)
-			if err != nil {
-				return nil, nil, n, err
-			}
-			n += len(shards)
+// sharder carries out the requests of the pass.
+type sharder struct {
+	g          *ir.Graph
+	lib        *kernels.Library
+	allow      permission.Set
+	partial    Partial
+	reductions [][]*ir.Node // the parts of each reduction that was cut
+}
+
+// run carries out those that name dimensions which operations reduce, and then the others. It gives the number of applications. Of several requests that name an operation the last
+// holds, for what comes of the operation as well.
+func (s *sharder) run(requests []Request) (n int, err error) {
+	asked, last := operations(s.g), map[ir.NodeID]int{}
+	for i, r := range requests {
+		for _, op := range asked[r.Target] {
+			last[op.ID] = i
 		}
 	}
-	return rest, reductions, n, nil
+	others := make([]ir.NodeSet, len(requests))
+	for i, r := range requests {
+		for _, op := range asked[r.Target] {
+			if last[op.ID] != i {
+				others[i].Add(op.ID)
+			}
+		}
+	}
+	var rest []int
+	for i, r := range requests {
+		list := slices.DeleteFunc(operations(s.g)[r.Target], func(op *ir.Node) bool { return others[i].Has(op.ID) })
+		there := s.operations()
+		parts, shards, err := s.reduced(r, list)
+		if err != nil {
+			return n, err
+		}
+		if n += shards; !parts {
+			rest = append(rest, i)
+			continue
+		}
+		for j := range requests {
+			if j == i || !slices.ContainsFunc(asked[requests[j].Target], func(op *ir.Node) bool { return last[op.ID] == i }) {
+				continue
+			}
+			for op := range s.g.Nodes() {
+				if _, ok := op.Body.(*tensorops.Operation); ok && !there.Has(op.ID) {
+					others[j].Add(op.ID)
+				}
+			}
+		}
+	}
+	left, except := make([]Request, len(rest)), make([]ir.NodeSet, len(rest))
+	for at, i := range rest {
+		left[at], except[at] = requests[i], others[i]
+	}
+	cut, err := carried(s.g, s.lib, left, except)
+	return n + cut, err
+}
+
+// operations are those that there are.
+func (s *sharder) operations() (all ir.NodeSet) {
+	for n := range s.g.Nodes() {
+		if _, ok := n.Body.(*tensorops.Operation); ok {
+			all.Add(n.ID)
+		}
+	}
+	return all
+}
+
+// reduced carries out a request for some operations if it names dimensions that they reduce, and gives the number of applications of their parts. What has one part loses the applications that it had.
+func (s *sharder) reduced(r Request, list []*ir.Node) (parts bool, n int, err error) {
+	made, left, err := s.partial(s.g, s.lib, s.allow, list, r.Cut)
+	if err != nil {
+		return false, 0, asked(err, r)
+	}
+	s.reductions = append(s.reductions, made...)
+	apps := application.ByOperation(s.g)
+	for _, p := range slices.Concat(made...) {
+		for _, a := range apps[p.ID] {
+			s.g.Remove(a)
+		}
+		if len(left.Levels) == 0 {
+			continue
+		}
+		shards, err := cut.Operation(s.g, s.lib, p, r.String(), left)
+		if err != nil {
+			return true, n, err
+		}
+		n += len(shards)
+	}
+	return made != nil, n, nil
 }
 
 // requests joins what the options of the pass ask for, and gives the permissions of the plan.

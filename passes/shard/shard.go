@@ -38,6 +38,11 @@ func Parse(text string) (Request, error) {
 // Run cuts the operations that each request names, replacing applications they had, and gives the number of applications
 // made. A request that names nothing, or does not fit an operation's index, is an error.
 func Run(g *ir.Graph, lib *kernels.Library, requests []Request) (int, error) {
+	return carried(g, lib, requests, make([]ir.NodeSet, len(requests)))
+}
+
+// carried does so, but for the operations that another request has instead of each.
+func carried(g *ir.Graph, lib *kernels.Library, requests []Request, others []ir.NodeSet) (int, error) {
 	apps := application.ByOperation(g)
 	named := operations(g)
 	made := 0
@@ -45,10 +50,13 @@ func Run(g *ir.Graph, lib *kernels.Library, requests []Request) (int, error) {
 		if slices.ContainsFunc(requests[:i], func(x Request) bool { return x.Target == r.Target }) {
 			return made, diag.Usage("--shard %s is given twice", r.Target)
 		}
-		if len(named[r.Target]) == 0 {
+		if len(named[r.Target]) == 0 && others[i].Len() == 0 {
 			return made, missing(r, named)
 		}
 		for _, n := range named[r.Target] {
+			if others[i].Has(n.ID) {
+				continue
+			}
 			for _, a := range apps[n.ID] {
 				g.Remove(a)
 			}

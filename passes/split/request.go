@@ -52,10 +52,14 @@ func Parse(text string) (Request, error) {
 	return r, nil
 }
 
-// Named cuts operations along those dimensions which they reduce and the first level of a cut names, as it says. It gives the operations with partial
+// All cuts operations along those dimensions which they reduce and the first level of a cut names, as it says. It gives the operations with partial
 // results, those of each reduction, and what is left of the cut for these; no operations if it names none of such dimensions.
-func Named(g *ir.Graph, lib *kernels.Library, allow permission.Set, target string, c cut.Cut) ([][]*ir.Node, cut.Cut, error) {
-	return along(g, lib, allow, operations(g)[target], c)
+func All(g *ir.Graph, lib *kernels.Library, allow permission.Set, list []*ir.Node, c cut.Cut) ([][]*ir.Node, cut.Cut, error) {
+	list = slices.DeleteFunc(slices.Clone(list), func(n *ir.Node) bool {
+		op := tensorops.OperationOf(g, n.ID)
+		return op.IsSource() || op.IsSink() || op.IsCheck()
+	})
+	return along(g, lib, allow, list, c)
 }
 
 // One does so with one operation, and gives the operations with partial results of all reductions.

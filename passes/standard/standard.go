@@ -42,7 +42,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		sign.Pass(lib),
 		split.Pass(lib),
 		propagate.Pass(lib, apply.Run, split.One),
-		shard.Pass(lib, apply.Run, split.Named),
+		shard.Pass(lib, apply.Run, split.All),
 		shard.Refine(lib, apply.Run),
 		shard.Coarsen(lib, apply.Run),
 		cut,
