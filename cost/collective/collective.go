@@ -35,23 +35,57 @@ const Exchange Kind = "exchange"
 // Kinds lists the collectives.
 var Kinds = []string{string(Broadcast), string(AllGather), string(ReduceScatter), string(AllReduce), string(AllToAll)}
 
-// Price is what a collective takes by one algorithm. Bytes are what each device sends at most, Sent what all of them send together.
+// maxLevels bounds the localities inside each other by which bytes are counted: what is sent inside the last of them counts on its link.
+const maxLevels = 4
+
+// Price is what a collective takes by one algorithm. Bytes are what each device sends at most.
 type Price struct {
 	Algorithm string
 	Steps     float64
 	Bytes     float64
-	Sent      float64
 	Latency   float64 // seconds of Seconds that its steps take, of any size
 	Seconds   machine.Figure
+	loads     [maxLevels]load // of each level
 }
 
-// flat is a group of devices whose links are all alike. Sharing is how many groups that work at the same time pass one port, and crowd how many times what one device sends
-// passes it where all of them send to all others: those of one member of a locality may have one port together.
+// load is the bytes that all devices send on the links of a level.
+type load struct {
+	link  *machine.Link
+	bytes float64
+}
+
+// Sent is what all devices send together.
+func (p *Price) Sent() (sum float64) {
+	for _, l := range p.loads {
+		sum += l.bytes
+	}
+	return sum
+}
+
+// Traffic is what all devices send together, by link, that of the outermost locality first.
+func (p *Price) Traffic() (t machine.Traffic) {
+	for _, l := range p.loads {
+		if l.bytes > 0 {
+			t.Add(l.link.Name, l.bytes)
+		}
+	}
+	return t
+}
+
+// level is the localities of a group that are as deep: their link, and how many devices of the group are in each.
+type level struct {
+	link *machine.Link
+	n    float64
+}
+
+// flat is a group of devices whose steps all take as long as on the link of the outermost locality. Sharing is how many groups that work at the same time pass one port, and crowd how many
+// times what one device sends passes it where all of them send to all others: those of one member of a locality may have one port together.
 type flat struct {
 	n       float64
 	link    *machine.Link
 	sharing float64
 	crowd   float64
+	levels  [maxLevels]level // those inside each other; without a link where the group has none
 }
 
 // crowded is the group for algorithms in which all devices send to all others. In a ring, and in a tree with one root, one device of a member sends to others.
@@ -60,32 +94,78 @@ func (f flat) crowded() flat {
 	return f
 }
 
-// price is the time of steps in which a device sends so many bytes at most, and all of them together so many.
-func (f flat) price(algorithm string, steps, bytes, all float64) Price {
+// stays is the part of what n devices send that does not leave localities of s of them. It is 0 for s of 1 and 1 for s of n. Algorithms go through the devices of a locality one behind the
+// other.
+type stays func(n, s float64) float64
+
+// pairs is for what each device sends to each other one; so it is where the distance doubles with each step, by the same pairs together: s (s-1) of n (n-1) for each of n/s localities.
+func pairs(n, s float64) float64 { return (s - 1) / (n - 1) }
+
+// ring is for what each device sends to the next: in each of n/s localities one sends to the next.
+func ring(n, s float64) float64 {
+	if s == n {
+		return 1
+	}
+	return 1 - 1/s
+}
+
+// tree is for n-1 messages that reach each device once, and each of n/s localities once from outside but the first. Neighbours in a row send so, too.
+func tree(n, s float64) float64 { return (n - n/s) / (n - 1) }
+
+// halves is for steps of a tree, of which each sends as much: those between localities are the first ones.
+func halves(n, s float64) float64 { return 1 - math.Ceil(math.Log2(n/s))/math.Ceil(math.Log2(n)) }
+
+// sends is a part of what all devices send together.
+type sends struct {
+	bytes float64
+	stays stays
+}
+
+// price is the time of steps in which a device sends so many bytes at most, and of what all of them send together, which counts on the links of the levels.
+func (f flat) price(algorithm string, steps, bytes float64, all ...sends) Price {
 	at := func(latency, bandwidth float64) float64 { return steps*latency + bytes/bandwidth }
-	l, b, sent := f.link.Latency, f.link.Bandwidth, bytes
+	p := Price{Algorithm: algorithm, Steps: steps, Bytes: bytes}
+	sum := 0.0
+	for _, s := range all {
+		sum += s.bytes
+		for i, x := range f.levels {
+			if x.link == nil {
+				continue
+			}
+			part := s.stays(f.n, x.n)
+			if i+1 < maxLevels && f.levels[i+1].link != nil {
+				part -= s.stays(f.n, f.levels[i+1].n)
+			}
+			p.loads[i].link, p.loads[i].bytes = x.link, p.loads[i].bytes+part*s.bytes
+		}
+	}
+	l, b := f.link.Latency, f.link.Bandwidth
 	if f.link.Each == machine.EachLocality { // all share one
-		bytes = all
+		bytes = sum
 	}
 	bytes *= f.sharing
-	return Price{algorithm, steps, sent, all, steps * l.Value, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
+	p.Latency = steps * l.Value
+	p.Seconds = machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}
+	return p
 }
 
 // all appends the prices of the algorithms that carry out a collective of so many bytes, the whole of it, in a group.
 func (f flat) all(list []Price, kind Kind, bytes float64) []Price {
 	part, up := bytes*(f.n-1)/f.n, math.Ceil(math.Log2(f.n))
 	once := (f.n - 1) * bytes // what arrives if each of the others gets all bytes
+	to := sends{once, pairs}
 	switch kind {
 	case Broadcast:
-		return append(list, f.price("tree", up, up*bytes, once), f.price("ring", up+f.n-1, 2*part, up*bytes/2+once), f.price("direct", 1, once, once))
+		return append(list, f.price("tree", up, up*bytes, sends{once, tree}), f.price("ring", up+f.n-1, 2*part, sends{up * bytes / 2, halves}, sends{once, ring}), f.price("direct", 1, once, to))
 	case AllGather, ReduceScatter:
-		return append(list, f.crowded().price("tree", up, part, once), f.price("ring", f.n-1, part, once), f.crowded().price("direct", 1, part, once))
+		return append(list, f.crowded().price("tree", up, part, to), f.price("ring", f.n-1, part, sends{once, ring}), f.crowded().price("direct", 1, part, to))
 	case Exchange:
-		return append(list, f.price("direct", 1, bytes, f.n*bytes))
+		return append(list, f.price("direct", 1, bytes, sends{f.n * bytes, tree}))
 	case AllReduce:
-		return append(list, f.price("tree", 2*up, 2*up*bytes, 2*once), f.price("ring", 2*(f.n-1), 2*part, 2*once), f.crowded().price("direct", 1, once, f.n*once))
+		return append(list, f.price("tree", 2*up, 2*up*bytes, sends{2 * once, tree}), f.price("ring", 2*(f.n-1), 2*part, sends{2 * once, ring}),
+			f.crowded().price("direct", 1, once, sends{f.n * once, pairs}))
 	}
-	return append(list, f.crowded().price("ring", f.n-1, part, once), f.crowded().price("direct", 1, part, once))
+	return append(list, f.crowded().price("ring", f.n-1, part, to), f.crowded().price("direct", 1, part, to))
 }
 
 // fastest is the first of those that take least.
@@ -124,15 +204,17 @@ func Among(l *machine.Layout, groups [][]int64) (*Group, error) {
 	if len(devices) < 2 {
 		return nil, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective among %d devices", len(devices)).Want("two devices", "less")
 	}
-	links, outer, members, err := inside(l, devices)
+	levels, outer, err := inside(l, devices)
 	if err != nil {
 		return nil, err
 	}
 	n, sharing := float64(len(devices)), sharing(l, groups, outer)
-	g := &Group{flat: flat{n, links[0], sharing, 1}}
-	if per := n / members; members > 1 && per > 1 {
-		g.many, g.in, g.across = true, flat{per, links[1], 1, 1}, flat{members, links[0], sharing, 1}
-		if links[0].Each == "" || links[0].Each == machine.EachMember {
+	g := &Group{flat: flat{n, outer.Link, sharing, 1, levels}}
+	if per := levels[1].n; per > 1 {
+		in, across := levels, [maxLevels]level{{outer.Link, n / per}}
+		in[0] = level{}
+		g.many, g.in, g.across = true, flat{per, levels[1].link, 1, 1, in}, flat{n / per, outer.Link, sharing, 1, across}
+		if outer.Link.Each == "" || outer.Link.Each == machine.EachMember {
 			g.across.sharing *= per // those of one member go through its port at the same time
 			g.flat.crowd = max(1, per*(n-per)/(n-1))
 		}
@@ -212,41 +294,59 @@ func hierarchical(kind Kind, in, across flat, bytes float64) Price {
 	sum := Price{Algorithm: "hierarchical"}
 	for _, p := range parts {
 		sum.Steps, sum.Bytes, sum.Latency = sum.Steps+p.Steps, sum.Bytes+p.Bytes, sum.Latency+p.Latency
-		sum.Sent += p.groups * p.Sent
+		for i, l := range p.loads {
+			if l.link != nil {
+				sum.loads[i].link, sum.loads[i].bytes = l.link, sum.loads[i].bytes+p.groups*l.bytes
+			}
+		}
 		sum.Seconds = machine.Figure{Value: sum.Seconds.Value + p.Seconds.Value, Low: sum.Seconds.Low + p.Seconds.Low, High: sum.Seconds.High + p.Seconds.High}
 	}
 	return sum
 }
 
-// inside finds the links of devices: of the innermost locality that holds them all and, if they are in several members of that, of one inside which
-// those of a member are; the port of the first device to the former; and how many members there are.
-func inside(l *machine.Layout, devices []int64) (links [2]*machine.Link, outer machine.Port, groups float64, err error) {
-	seen := map[int64]bool{devices[0]: true}
-	for i, d := range devices[1:] {
-		out, _ := l.Route(devices[0], d)
-		if len(out) == 0 || seen[d] {
-			return links, outer, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not of the machine, or one is there twice", devices)
+// inside finds the localities of devices: the innermost one that holds them all and, if several of them are in each member of that, the innermost one of those in the first member, and
+// so on; and the port of the first device to the outermost.
+func inside(l *machine.Layout, devices []int64) (levels [maxLevels]level, outer machine.Port, err error) {
+	seen := map[int64]bool{}
+	for _, d := range devices {
+		if kind, _ := l.Find(d); kind == nil || seen[d] {
+			return levels, outer, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not of the machine, or one is there twice", devices)
 		}
 		seen[d] = true
-		if p := out[len(out)-1]; i == 0 || p.Depth < outer.Depth {
-			outer = p
+	}
+	for i := range levels {
+		port := outermost(l, devices)
+		members := map[int64][]int64{}
+		for _, d := range devices {
+			m := l.Member(d, port.Depth)
+			members[m] = append(members[m], d)
+		}
+		first := members[l.Member(devices[0], port.Depth)]
+		uneven := false
+		for _, m := range members {
+			uneven = uneven || len(m) != len(first)
+		}
+		if uneven && i == 0 {
+			return levels, outer, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not equally many in each locality", devices)
+		}
+		levels[i] = level{port.Link, float64(len(devices))}
+		if i == 0 {
+			outer = port
+		}
+		if devices = first; uneven || len(first) < 2 {
+			break
 		}
 	}
-	links[0] = outer.Link
-	members := map[int64][]int64{}
-	for _, d := range devices {
-		m := l.Member(d, outer.Depth)
-		members[m] = append(members[m], d)
-	}
-	each := len(devices) / len(members)
-	for _, m := range members {
-		if len(m) != each {
-			return links, outer, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not equally many in each locality", devices)
+	return levels, outer, nil
+}
+
+// outermost is the port of the first of several devices to the link of the innermost locality that holds them all.
+func outermost(l *machine.Layout, devices []int64) (port machine.Port) {
+	for i, d := range devices[1:] {
+		out, _ := l.Route(devices[0], d)
+		if p := out[len(out)-1]; i == 0 || p.Depth < port.Depth {
+			port = p
 		}
 	}
-	if first := members[l.Member(devices[0], outer.Depth)]; each > 1 {
-		out, _ := l.Route(first[0], first[1])
-		links[1] = out[len(out)-1].Link
-	}
-	return links, outer, float64(len(members)), nil
+	return port
 }

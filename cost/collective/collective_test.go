@@ -111,11 +111,11 @@ func TestSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range list {
-			if p.Algorithm == c.algorithm && p.Sent != c.want {
-				t.Errorf("%s by %s among %d sends %v bytes, expected %v", c.kind, c.algorithm, len(c.devices), p.Sent, c.want)
+			if p.Algorithm == c.algorithm && p.Sent() != c.want {
+				t.Errorf("%s by %s among %d sends %v bytes, expected %v", c.kind, c.algorithm, len(c.devices), p.Sent(), c.want)
 			}
-			if p.Sent > p.Bytes*float64(len(c.devices)) {
-				t.Errorf("%s by %s: all send %v bytes, and none more than %v", c.kind, p.Algorithm, p.Sent, p.Bytes)
+			if p.Sent() > p.Bytes*float64(len(c.devices)) {
+				t.Errorf("%s by %s: all send %v bytes, and none more than %v", c.kind, p.Algorithm, p.Sent(), p.Bytes)
 			}
 		}
 	}

@@ -75,8 +75,8 @@ func (b *placing) part(c *call, id ir.NodeID) []propagate.Transfer {
 		of = 2
 		name += fmt.Sprintf(", phase %d", phase+1)
 	}
-	x := simulate.Task{Name: name, Device: -1, Latency: p.Latency / of, Seconds: (p.Seconds.Value - p.Latency) / of, Bytes: p.Sent / of}
-	x.Link, x.Ports = b.lines.through(c.what.Devices)
+	x := simulate.Task{Name: name, Device: -1, Latency: p.Latency / of, Seconds: (p.Seconds.Value - p.Latency) / of, Sent: p.Traffic().Times(1 / of)}
+	x.Ports = b.lines.through(c.what.Devices)
 	c.tasks[phase] = len(b.program.Tasks)
 	b.step(id, x, price.Interval{Value: p.Seconds.Value / of, Low: p.Seconds.Low / of, High: p.Seconds.High / of})
 	if c.tasks[1-phase] >= 0 {
@@ -85,8 +85,8 @@ func (b *placing) part(c *call, id ir.NodeID) []propagate.Transfer {
 	return []propagate.Transfer{b.said(c)}
 }
 
-// through gives the outermost link between devices, and the ports to it, both ways.
-func (l *lines) through(devices []ir.NodeID) (link string, ports []int) {
+// through gives the ports of devices to the outermost link between them, both ways.
+func (l *lines) through(devices []ir.NodeID) (ports []int) {
 	depth := -1
 	for _, d := range devices[1:] {
 		if out, _ := l.place.Layout.Route(l.place.At[devices[0]], l.place.At[d]); len(out) > 0 && (depth < 0 || out[len(out)-1].Depth < depth) {
@@ -98,14 +98,13 @@ func (l *lines) through(devices []ir.NodeID) (link string, ports []int) {
 		if depth < 0 || depth >= len(all) || all[depth].Link == nil {
 			continue
 		}
-		link = all[depth].Link.Name
 		for _, in := range []bool{false, all[depth].Link.Each != machine.EachLocality} {
 			if n := l.port(way{all[depth], in}); !slices.Contains(ports, n) {
 				ports = append(ports, n)
 			}
 		}
 	}
-	return link, ports
+	return ports
 }
 
 // reasons says why there are collectives.
@@ -135,7 +134,7 @@ func (b *placing) said(c *call) propagate.Transfer {
 		To: "each other by " + b.g.Name(c.node.ID), Bytes: group.Bytes(b.g, c.what.Transfers), Reason: reasons[c.what.Does]}
 	bytes, _ := x.Bytes.Float64()
 	for _, p := range c.prices[:min(2, len(c.prices))] {
-		x.Ways = append(x.Ways, propagate.Way{Words: fmt.Sprintf("%v (%s)", c.what.Does, p.Algorithm), Bytes: bytes, Sent: p.Sent, Seconds: p.Seconds, Terms: []propagate.Term{
+		x.Ways = append(x.Ways, propagate.Way{Words: fmt.Sprintf("%v (%s)", c.what.Does, p.Algorithm), Bytes: bytes, Sent: p.Traffic(), Seconds: p.Seconds, Terms: []propagate.Term{
 			{What: fmt.Sprintf("latency of %g steps of the %v", p.Steps, c.what.Does), Seconds: p.Latency},
 			{What: fmt.Sprintf("%.0f bytes that a device sends", p.Bytes), Seconds: p.Seconds.Value - p.Latency}}})
 	}

@@ -105,7 +105,7 @@ func TestCollectivesOfSchedules(t *testing.T) {
 		}
 		ways, sent, links := 0, 0.0, 0.0
 		for _, x := range r.Transfers {
-			sent += x.Ways[0].Sent
+			sent += x.Ways[0].Sent.Bytes()
 			for _, way := range x.Ways {
 				sum := 0.0
 				for _, term := range way.Terms {

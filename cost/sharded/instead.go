@@ -80,9 +80,13 @@ func (l *lines) has(device ir.NodeID, of *schedule.Buffer) bool {
 func (l *lines) sends(way *propagate.Way, from, to ir.NodeID, bytes float64, hosted bool, what string) {
 	out, in := l.place.Layout.Route(l.place.At[from], l.place.At[to])
 	var latency, travel price.Interval
+	link := ""
 	for i, p := range append(append([]machine.Port{}, out...), in...) {
 		if p.Link == nil {
 			continue
+		}
+		if i < len(out) {
+			link = p.Link.Name
 		}
 		if f := p.Link.Latency; i < len(out) && !hosted {
 			latency = price.Interval{Value: f.Value, Low: f.Low, High: f.High}
@@ -94,7 +98,8 @@ func (l *lines) sends(way *propagate.Way, from, to ir.NodeID, bytes float64, hos
 	}
 	way.Terms = append(way.Terms, propagate.Term{What: what, Seconds: travel.Value})
 	all := travel.Plus(latency)
-	way.Bytes, way.Sent = way.Bytes+bytes, way.Sent+bytes
+	way.Bytes += bytes
+	way.Sent.Add(link, bytes)
 	way.Seconds.Value, way.Seconds.Low, way.Seconds.High = way.Seconds.Value+all.Value, way.Seconds.Low+all.Low, way.Seconds.High+all.High
 }
 

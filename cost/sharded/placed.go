@@ -161,14 +161,14 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 	box := t.Box(from)
 	size := new(big.Int).Mul(box.BigSize(), big.NewInt(int64(from.Type().Size())))
 	bytes, _ := size.Float64()
-	latency, travel := machine.Figure{}, price.Interval{}
+	link, latency, travel := "", machine.Figure{}, price.Interval{}
 	out, in := l.place.Layout.Route(l.place.At[from.Device], l.place.At[to.Device])
 	for i, p := range append(slices.Clone(out), in...) {
 		if p.Link == nil || inPlace {
 			continue
 		}
 		if i < len(out) {
-			x.Link, latency = p.Link.Name, p.Link.Latency
+			link, latency = p.Link.Name, p.Link.Latency
 		}
 		travel = slowest(travel, bytes, p.Link.Bandwidth)
 		if x.Device < 0 {
@@ -186,14 +186,14 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 		}
 	}
 	x.Latency, x.Seconds = latency.Value, travel.Value
-	if !inPlace {
-		x.Bytes = bytes
+	if link != "" {
+		x.Sent.Add(link, bytes)
 	}
 	time := travel.Plus(price.Interval{Value: latency.Value, Low: latency.Low, High: latency.High})
 	there := g.Name(to.Device)
 	said := propagate.Transfer{Operation: g.Name(id), Tensor: g.Name(from.Tensor), Of: from.Tensor, From: g.Name(from.Device), To: there, Bytes: size,
 		Reason: fmt.Sprintf("%s of it is needed on %s, where it is not", box.Text(), there)}
-	way := propagate.Way{Words: "a copy", Bytes: bytes, Sent: x.Bytes, Seconds: machine.Figure{Value: time.Value, Low: time.Low, High: time.High}}
+	way := propagate.Way{Words: "a copy", Bytes: bytes, Sent: x.Sent, Seconds: machine.Figure{Value: time.Value, Low: time.Low, High: time.High}}
 	switch {
 	case inPlace:
 		way.Words, way.Bytes = "read in place", 0

@@ -125,7 +125,7 @@ func TestTerms(t *testing.T) {
 		r, _, _ := priced(t, `{"tensor": "w1", "dims": ["", "t"]}, {"tensor": "w2", "dims": ["", "t"]}, {"tensor": "y", "dims": ["t", ""]}`, allow)
 		sent, links := 0.0, 0.0
 		for _, x := range r.Transfers {
-			sent += x.Ways[0].Sent
+			sent += x.Ways[0].Sent.Bytes()
 			for _, way := range x.Ways {
 				sum := 0.0
 				for _, term := range way.Terms {

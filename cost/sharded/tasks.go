@@ -186,7 +186,7 @@ func (b *builder) flow(t *propagate.Transfer, s reshard.Step, group []int64, bef
 	}
 	p := list[0]
 	x := simulate.Task{Name: fmt.Sprintf("%s of %s along %s", s.Kind, t.Tensor, b.place.Mesh.Names(s.Axes)), Device: -1, Latency: p.Latency, Seconds: p.Seconds.Value - p.Latency,
-		Bytes: p.Sent}
+		Sent: p.Traffic()}
 	for _, d := range group {
 		for _, i := range before[d] {
 			if !slices.Contains(x.After, i) {
@@ -194,13 +194,13 @@ func (b *builder) flow(t *propagate.Transfer, s reshard.Step, group []int64, bef
 			}
 		}
 	}
-	x.Link, x.Ports = b.passes(devices)
+	x.Ports = b.passes(devices)
 	b.add(x, price.Interval{Value: p.Seconds.Value, Low: p.Seconds.Low, High: p.Seconds.High}, nil)
 	return nil
 }
 
-// passes gives the outermost link between devices, and the ports to it.
-func (b *builder) passes(devices []int64) (link string, ports []int) {
+// passes gives the ports of devices to the outermost link between them.
+func (b *builder) passes(devices []int64) (ports []int) {
 	depth := -1
 	for _, d := range devices[1:] {
 		if out, _ := b.place.Layout.Route(devices[0], d); len(out) > 0 && (depth < 0 || out[len(out)-1].Depth < depth) {
@@ -212,7 +212,6 @@ func (b *builder) passes(devices []int64) (link string, ports []int) {
 		if depth < 0 || depth >= len(all) || all[depth].Link == nil {
 			continue
 		}
-		link = all[depth].Link.Name
 		n, ok := b.ports[all[depth]]
 		if !ok {
 			n = len(b.ports)
@@ -223,7 +222,7 @@ func (b *builder) passes(devices []int64) (link string, ports []int) {
 		}
 	}
 	b.program.Ports = len(b.ports)
-	return link, ports
+	return ports
 }
 
 // order lets kernels wait for what they read. A kernel in which a transfer would be in the middle does not wait for it: the part behind does not begin before.

@@ -44,8 +44,8 @@ func (s *Simulation) Result() *Result {
 		case t.Device >= 0:
 			r.Busy[t.Device] += t.Seconds
 		}
-		if t.Link != "" {
-			r.Links[t.Link] += t.Bytes
+		for _, l := range t.Sent {
+			r.Links[l.Link] += l.Bytes
 		}
 	}
 	r.Peak = s.peaks()
@@ -137,15 +137,18 @@ func (s *Simulation) Trace(w io.Writer) error {
 		switch {
 		case t.Device >= 0 && start == end:
 			continue
-		case t.Device >= 0 && t.Link != "":
-			e.Kind, e.Args = t.Link, map[string]float64{"bytes": t.Bytes}
+		case t.Device >= 0 && len(t.Sent) > 0:
+			e.Kind, e.Args = t.Sent[0].Link, map[string]float64{"bytes": t.Sent.Bytes()}
 		case t.Device < 0:
 			row := slices.IndexFunc(rows, func(free float64) bool { return free <= start })
 			if row < 0 {
 				row, rows = len(rows), append(rows, 0)
 			}
 			rows[row] = end
-			e.Kind, e.Process, e.Row, e.Args = cmp.Or(t.Link, "wait"), 2, row+1, map[string]float64{"bytes": t.Bytes}
+			e.Kind, e.Process, e.Row, e.Args = "wait", 2, row+1, map[string]float64{"bytes": t.Sent.Bytes()}
+			if len(t.Sent) > 0 {
+				e.Kind = t.Sent[0].Link
+			}
 		}
 		events = append(events, e)
 	}

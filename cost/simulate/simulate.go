@@ -8,6 +8,7 @@ package simulate
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -23,8 +24,7 @@ type Task struct {
 	Shared  float64 // that a kernel takes while all other devices compute, too; Seconds if it is less
 	Latency float64 // of a flow, before its bytes
 	Ports   []int   // that its bytes pass
-	Link    string  // by whose name its bytes are counted
-	Bytes   float64
+	Sent    machine.Traffic
 	After   []int // tasks that have ended before it begins
 }
 

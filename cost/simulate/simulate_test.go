@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tensortapestry.org/tapc/cost/machine"
 )
 
 func run(t *testing.T, p *Program) *Result {
@@ -28,7 +30,7 @@ func TestByHand(t *testing.T) {
 		return Task{Name: "k", Device: device, Seconds: seconds, After: after}
 	}
 	send := func(latency, seconds float64, port int, after ...int) Task {
-		return Task{Name: "f", Device: -1, Latency: latency, Seconds: seconds, Ports: []int{port}, Link: "bus", Bytes: 100, After: after}
+		return Task{Name: "f", Device: -1, Latency: latency, Seconds: seconds, Ports: []int{port}, Sent: machine.Traffic{{Link: "bus", Bytes: 100}}, After: after}
 	}
 	for _, c := range []struct {
 		name    string
@@ -87,7 +89,7 @@ func random(rnd *rand.Rand, n int) *Program {
 	for i := range n {
 		x := Task{Name: fmt.Sprint("t", i), Device: rnd.IntN(4) - 1, Seconds: float64(rnd.IntN(1000)) / 100}
 		if x.Device < 0 {
-			x.Latency, x.Ports, x.Link, x.Bytes = float64(rnd.IntN(3)), []int{rnd.IntN(2), 2 + rnd.IntN(2)}, "bus", 1
+			x.Latency, x.Ports, x.Sent = float64(rnd.IntN(3)), []int{rnd.IntN(2), 2 + rnd.IntN(2)}, machine.Traffic{{Link: "bus", Bytes: 1}}
 		} else if rnd.IntN(3) == 0 {
 			x.Shared = 1.5 * x.Seconds
 		}
@@ -238,7 +240,7 @@ func layerOf(devices int) *Program {
 		if k != 5 && k != 10 {
 			continue
 		}
-		reduce := Task{Device: -1, Seconds: 1e-4, Latency: 1e-6, Link: "nvlink", Bytes: 1e6}
+		reduce := Task{Device: -1, Seconds: 1e-4, Latency: 1e-6, Sent: machine.Traffic{{Link: "nvlink", Bytes: 1e6}}}
 		for d := range devices {
 			reduce.Ports, reduce.After = append(reduce.Ports, d), append(reduce.After, last[d]...)
 			last[d] = []int{len(p.Tasks)}

@@ -33,12 +33,12 @@ type Transfer struct {
 	Notes             []diag.Note // the annotations that do not agree
 }
 
-// Way is one way to do what a transfer does. Seconds and Sent are 0 without a machine.
+// Way is one way to do what a transfer does. Without a machine Seconds is 0, and nothing is Sent.
 type Way struct {
 	Words   string
-	Steps   []reshard.Step // nil for what is done to other tensors instead
-	Bytes   float64        // that arrive at all devices, at least
-	Sent    float64        // that pass links, as its algorithms send them: all devices together
+	Steps   []reshard.Step  // nil for what is done to other tensors instead
+	Bytes   float64         // that arrive at all devices, at least
+	Sent    machine.Traffic // that pass links, as its algorithms send them: all devices together
 	Seconds machine.Figure
 	Terms   []Term // of Seconds
 }
@@ -132,7 +132,7 @@ func (m *mover) carry(steps []reshard.Step) ([]Way, error) {
 			best = all[0]
 			w.Terms = append(w.Terms, m.terms(x, best)...)
 		}
-		w.Sent += m.sent(x, best)
+		w.Sent = w.Sent.With(m.sent(x, best))
 		t := best.Seconds
 		w.Seconds = machine.Figure{Value: w.Seconds.Value + t.Value, Low: w.Seconds.Low + t.Low, High: w.Seconds.High + t.High}
 		chosen = append(chosen, best.Algorithm)
@@ -159,9 +159,9 @@ func (m *mover) terms(s reshard.Step, p collective.Price) []Term {
 }
 
 // sent is what all devices of the mesh send together in a step: those of all groups.
-func (m *mover) sent(s reshard.Step, p collective.Price) float64 {
+func (m *mover) sent(s reshard.Step, p collective.Price) machine.Traffic {
 	n := m.p.plan.Mesh.Devices()
-	return p.Sent * float64(n/max(1, m.p.plan.Mesh.Parts(s.Axes)))
+	return p.Traffic().Times(float64(n / max(1, m.p.plan.Mesh.Parts(s.Axes))))
 }
 
 // words names steps: "all-gather along t (ring), slice along s".
@@ -219,7 +219,7 @@ func (m *mover) instead(o *operation, x *operand) (*Way, error) {
 			if err != nil {
 				return nil, err
 			}
-			w.Bytes, w.Sent = w.Bytes+ways[0].Bytes, w.Sent+ways[0].Sent
+			w.Bytes, w.Sent = w.Bytes+ways[0].Bytes, w.Sent.With(ways[0].Sent)
 			t := ways[0].Seconds
 			w.Seconds = machine.Figure{Value: w.Seconds.Value + t.Value, Low: w.Seconds.Low + t.Low, High: w.Seconds.High + t.High}
 			w.Terms = append(w.Terms, ways[0].Terms...)

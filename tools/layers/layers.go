@@ -91,7 +91,7 @@ var Table = []Rule{
 	{"search/variants", 4, 5},
 	{"cost/price", 4, 2},
 	{"cost/calibrate", 4, 3},
-	{"cost/simulate", 3, 6},
+	{"cost/simulate", 3, 7},
 	{"cost/sharded", 4, 6},
 	{"cost/recompute", 4, 6},
 	{"passes/rewrite/casts", 4, -1},

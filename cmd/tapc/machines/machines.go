@@ -118,10 +118,14 @@ func Collectives(w io.Writer, name, text string) error {
 			return err
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintf(t, "%d devices\ttime\tat least\tat most\tsteps\tsent by each\t\n", len(group))
+		fmt.Fprintf(t, "%d devices\ttime\tat least\tat most\tsteps\tsent by each\t  sent by all\n", len(group))
 		for _, p := range prices {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%g\t%s\t\n", p.Algorithm, machine.Seconds.Format(p.Seconds.Value), machine.Seconds.Format(p.Seconds.Low),
-				machine.Seconds.Format(p.Seconds.High), p.Steps, machine.Bytes.Format(p.Bytes))
+			var sent []string
+			for _, l := range p.Traffic() {
+				sent = append(sent, machine.Bytes.Format(l.Bytes)+" on "+l.Link)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%g\t%s\t  %s\n", p.Algorithm, machine.Seconds.Format(p.Seconds.Value), machine.Seconds.Format(p.Seconds.Low),
+				machine.Seconds.Format(p.Seconds.High), p.Steps, machine.Bytes.Format(p.Bytes), strings.Join(sent, ", "))
 		}
 		if err := t.Flush(); err != nil {
 			return err

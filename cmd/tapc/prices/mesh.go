@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/sharded"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/propagate"
@@ -90,11 +91,12 @@ type (
 		Ways      []wayJSON `json:"ways"`
 	}
 	wayJSON struct {
-		Way   string        `json:"way"`
-		Bytes float64       `json:"bytes"`
-		Sent  float64       `json:"sent_bytes"`
-		Time  intervalJSON  `json:"seconds"`
-		Terms []wayTermJSON `json:"terms"`
+		Way   string             `json:"way"`
+		Bytes float64            `json:"bytes"`
+		Sent  float64            `json:"sent_bytes"`
+		Links map[string]float64 `json:"link_bytes,omitempty"`
+		Time  intervalJSON       `json:"seconds"`
+		Terms []wayTermJSON      `json:"terms"`
 	}
 	wayTermJSON struct {
 		What    string  `json:"what"`
@@ -120,7 +122,10 @@ func (m Mesh) JSON(w io.Writer) error {
 func transferOf(t *propagate.Transfer) transferJSON {
 	x := transferJSON{Operation: t.Operation, Also: t.Also, Tensor: t.Tensor, From: t.From, To: t.To, Bytes: t.Bytes.String(), Reason: t.Reason}
 	for _, way := range t.Ways {
-		y := wayJSON{way.Words, way.Bytes, way.Sent, intervalJSON{way.Seconds.Value, way.Seconds.Low, way.Seconds.High}, []wayTermJSON{}}
+		y := wayJSON{way.Words, way.Bytes, way.Sent.Bytes(), map[string]float64{}, intervalJSON{way.Seconds.Value, way.Seconds.Low, way.Seconds.High}, []wayTermJSON{}}
+		for _, l := range way.Sent {
+			y.Links[l.Link] = l.Bytes
+		}
 		for _, term := range way.Terms {
 			y.Terms = append(y.Terms, wayTermJSON(term))
 		}
@@ -179,7 +184,7 @@ func explain(w io.Writer, t *propagate.Transfer) error {
 		if i > 0 {
 			word = "would be"
 		}
-		fmt.Fprintf(w, "  %s %s: %s, %.0f bytes sent\n", word, way.Words, seconds(way.Seconds.Value), way.Sent)
+		fmt.Fprintf(w, "  %s %s: %s, %s\n", word, way.Words, seconds(way.Seconds.Value), sent(way.Sent))
 		for _, x := range way.Terms {
 			fmt.Fprintf(w, "  %12s  %s\n", seconds(x.Seconds), x.What)
 		}
@@ -193,4 +198,19 @@ func explain(w io.Writer, t *propagate.Transfer) error {
 		return err
 	}
 	return nil
+}
+
+// sent says how many bytes pass which links.
+func sent(t machine.Traffic) string {
+	switch len(t) {
+	case 0:
+		return "0 bytes sent"
+	case 1:
+		return fmt.Sprintf("%.0f bytes sent on %s", t[0].Bytes, t[0].Link)
+	}
+	var parts []string
+	for _, l := range t {
+		parts = append(parts, fmt.Sprintf("%.0f on %s", l.Bytes, l.Link))
+	}
+	return fmt.Sprintf("%.0f bytes sent: %s", t.Bytes(), strings.Join(parts, ", "))
 }
