@@ -19,11 +19,11 @@ func TestEveryRule(t *testing.T) {
 	for i, r := range expand.Rules() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			fired, empty, most := 0, false, 40
-			if testing.Short() {
-				most = 10
+			fired, empty, most, short := 0, false, 40, testing.Short()
+			if short { // and tensors without elements are not waited for
+				most = 5
 			}
-			for seed := uint64(0); seed < 20000 && (fired < most || !empty && (seed < 3000 || !filled[r.Name])); seed++ {
+			for seed := uint64(0); seed < 20000 && (fired < most || !empty && !short && (seed < 3000 || !filled[r.Name])); seed++ {
 				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 				g, ok := instance(t, r, rnd)
 				if by := steps[r.Name]; by != "" && fired >= most {
@@ -38,7 +38,7 @@ func TestEveryRule(t *testing.T) {
 					fired, empty = fired+n, empty || n > 0 && none
 				}
 			}
-			if fired < 5 || empty == filled[r.Name] {
+			if fired < 5 || !short && empty == filled[r.Name] {
 				t.Errorf("fired %d times, on tensors without elements: %v", fired, empty)
 			}
 		})

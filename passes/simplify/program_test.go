@@ -98,7 +98,11 @@ func (p *program) step() {
 // values bit by bit.
 func TestPrograms(t *testing.T) {
 	applied := 0
-	for seed := range uint64(400) {
+	seeds := uint64(400)
+	if testing.Short() {
+		seeds = 40
+	}
+	for seed := range seeds {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		g := newProgram(rnd, 5+rnd.IntN(30))
 		env := tensorops.Environment()
@@ -128,7 +132,7 @@ func TestPrograms(t *testing.T) {
 			}
 		}
 	}
-	if applied < 1000 {
+	if applied < int(seeds)*5/2 {
 		t.Errorf("only %d applications: the programs test too little", applied)
 	}
 }

@@ -20,12 +20,15 @@ func TestEveryRule(t *testing.T) {
 		}
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			fired, empty := 0, false
-			for seed := uint64(0); seed < 20000 && (fired < 60 || !empty); seed++ {
+			fired, empty, most, short := 0, false, 60, testing.Short()
+			if short { // and tensors without elements are not waited for
+				most = 5
+			}
+			for seed := uint64(0); seed < 20000 && (fired < most || !empty && !short); seed++ {
 				n, none := tryRule(t, r, rand.New(rand.NewPCG(seed, uint64(i))))
 				fired, empty = fired+n, empty || none
 			}
-			if fired < 5 || !empty {
+			if fired < 5 || !short && !empty {
 				t.Errorf("fired %d times, on tensors without elements: %v", fired, empty)
 			}
 		})
