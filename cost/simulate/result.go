@@ -30,7 +30,7 @@ func (r *Result) Idle() float64 {
 	if r.Seconds == 0 || len(r.Busy) == 0 {
 		return 0
 	}
-	return 1 - sum/r.Seconds/float64(len(r.Busy))
+	return max(0, 1-sum/r.Seconds/float64(len(r.Busy))) // a sum of many seconds may be rounded up
 }
 
 // Result adds a walk up.

@@ -60,6 +60,25 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestIdle: devices that always compute are never idle, however their seconds are rounded.
+func TestIdle(t *testing.T) {
+	for _, c := range []struct {
+		seconds float64
+		busy    []float64
+		want    float64
+	}{
+		{4, []float64{4, 1}, 0.375},
+		{0.3, []float64{math.Nextafter(0.3, 1)}, 0},
+		{0, []float64{0}, 0},
+		{1, nil, 0},
+	} {
+		r := Result{Seconds: c.seconds, Busy: c.busy}
+		if got := r.Idle(); got != c.want {
+			t.Errorf("%v of %g seconds: %g idle, expected %g", c.busy, c.seconds, got, c.want)
+		}
+	}
+}
+
 // Memory is held from what writes it to what reads it last.
 func TestMemory(t *testing.T) {
 	p := &Program{Devices: 1, Tasks: []Task{{Name: "a", Seconds: 1}, {Name: "b", Seconds: 1, After: []int{0}}, {Name: "c", Seconds: 1, After: []int{1}}},
