@@ -29,6 +29,26 @@ func TestCurve(t *testing.T) {
 	}
 }
 
+// TestHidden: what of a resource is not hidden behind a much longer one is nothing at least, however the root of the sum of cubes is rounded.
+func TestHidden(t *testing.T) {
+	rounded := 0
+	for i := range 1000 {
+		long := 1e-8 * (1 + float64(i)/7)
+		s := step{{{"long", seconds(machine.Exactly(long))}}, {{"short", seconds(machine.Exactly(long * 1e-9))}}}
+		if math.Pow(math.Pow(long, overlap)+math.Pow(long*1e-9, overlap), 1.0/overlap) < long {
+			rounded++
+		}
+		s.together(func(term Term) {
+			if term.Time.Value < 0 || term.Time.Value > long {
+				t.Errorf("%g s: %s takes %g s", long, term.What, term.Time.Value)
+			}
+		})
+	}
+	if rounded == 0 {
+		t.Error("no root is rounded down: nothing is tested")
+	}
+}
+
 // A cache that devices share has what all of them touched, in all of its bytes; one of their own does not know what others do.
 func TestSharedCache(t *testing.T) {
 	list := []level{{bytes: 100, kept: curve(&machine.Cache{}), part: 1}, {bytes: 500, kept: curve(&machine.Cache{}), part: 0.5}, {part: 1}}

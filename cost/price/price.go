@@ -379,13 +379,14 @@ func (s step) together(add func(t Term)) Interval {
 	}
 	root := func(v float64) float64 { return math.Pow(v, 1.0/overlap) }
 	all := Interval{root(value), root(low), root(high)}
+	exposed := max(0, all.Value-total(s[longest]).Value) // the root of a cube may be rounded down
 	for _, t := range s[longest] {
 		add(t)
 	}
 	for i, r := range s {
 		for _, t := range r {
 			if i != longest && t.Time.Value > 0 { // what is not hidden of each, in proportion
-				part := (all.Value - total(s[longest]).Value) * t.Time.Value / others
+				part := exposed * t.Time.Value / others
 				add(Term{t.What + ", not hidden", Interval{part, part, part}})
 			}
 		}
