@@ -7,6 +7,8 @@ package collective
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -310,7 +312,8 @@ func inside(l *machine.Layout, devices []int64) (levels [maxLevels]level, outer 
 	seen := map[int64]bool{}
 	for _, d := range devices {
 		if kind, _ := l.Find(d); kind == nil || seen[d] {
-			return levels, outer, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not of the machine, or one is there twice", devices)
+			return levels, outer, diag.Errorf(codeGroup, "cost", diag.Location{}, "device %d of a collective is not of the machine, or is there twice", d).
+				Want(fmt.Sprintf("each of the devices 0 to %d at most once", l.Devices()-1), fmt.Sprint(d))
 		}
 		seen[d] = true
 	}
@@ -323,11 +326,15 @@ func inside(l *machine.Layout, devices []int64) (levels [maxLevels]level, outer 
 		}
 		first := members[l.Member(devices[0], port.Depth)]
 		uneven := false
-		for _, m := range members {
-			uneven = uneven || len(m) != len(first)
-		}
-		if uneven && i == 0 {
-			return levels, outer, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not equally many in each locality", devices)
+		for _, m := range slices.Sorted(maps.Keys(members)) {
+			if uneven = len(members[m]) != len(first); !uneven {
+				continue
+			}
+			if i == 0 {
+				return levels, outer, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective among %d devices that are not equally many in each locality", len(devices)).
+					Want(fmt.Sprintf("%d in each, as with device %d", len(first), devices[0]), fmt.Sprintf("%d with device %d", len(members[m]), m))
+			}
+			break
 		}
 		levels[i] = level{port.Link, float64(len(devices))}
 		if i == 0 {

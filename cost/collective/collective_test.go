@@ -78,7 +78,8 @@ func TestByHand(t *testing.T) {
 
 // TestGroups: what is no group is an error.
 func TestGroups(t *testing.T) {
-	for want, devices := range map[string][]int64{"among 1 devices": {0}, "not of the machine": {0, 99}, "or one is there twice": {0, 1, 1, 2}, "not equally many": {0, 1, 2, 4}} {
+	for want, devices := range map[string][]int64{"among 1 devices": {0}, "expected each of the devices 0 to 7 at most once, found 99": {0, 99}, "device 1 of a collective is not of the machine, or is there twice": {0, 1, 1, 2},
+		"among 4 devices that are not equally many in each locality: expected 3 in each, as with device 0, found 1 with device 4": {0, 1, 2, 4}} {
 		if _, err := Of(layout(t), AllReduce, devices, 1e6); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", devices, err)
 		}

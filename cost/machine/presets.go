@@ -56,10 +56,13 @@ func Check(name string) error {
 	return diag.Unknown("machine", name, Presets())
 }
 
-// Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
+// Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file: no pipe, as passes and prices find it, each for itself.
 func Find(name string) (*Machine, error) {
 	if !IsPath(name) {
 		return Preset(name)
+	}
+	if err := inputfile.Again(name); err != nil {
+		return nil, err
 	}
 	data, err := inputfile.ReadText(name, MaxBytes)
 	if err != nil {

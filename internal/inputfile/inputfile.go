@@ -61,6 +61,14 @@ func ReadText(path string, limit int64) ([]byte, error) {
 	return text.Bytes(), err
 }
 
+// Again is the error of a file that is read several times and can be read but once, as a pipe; nil of one that is not there, which reading it tells.
+func Again(path string) error {
+	if info, err := os.Stat(path); err == nil && !regular(info.Mode()) {
+		return unexpected(path, info.Mode())
+	}
+	return nil
+}
+
 func regular(m fs.FileMode) bool { return m.IsRegular() }
 
 // expect asks what a name stands for, without opening it.

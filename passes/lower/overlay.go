@@ -2,6 +2,7 @@ package lower
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -27,15 +28,28 @@ func (l *lowering) lieIn(b *schedule.Buffer, room []int64) error {
 func (l *lowering) overlay() error {
 	for _, s := range l.program.Shared {
 		in, out := l.program.Inputs[s.Input].Tensor, l.program.Outputs[s.Output].Tensor
-		if l.host != l.compute[0] || l.spread != nil {
-			return diag.Errorf("TAP0807", "lower", l.g.At(l.g.Node(out), ""), "%s can not have the memory of %s on a device that has its own", l.program.Outputs[s.Output].Name,
-				l.program.Inputs[s.Input].Name).Want("kernels on the host", l.g.Name(l.compute[len(l.compute)-1]))
+		if err := shares(l, l.g.Node(out), l.program.Inputs[s.Input].Name, l.program.Outputs[s.Output].Name); err != nil {
+			return err
 		}
 		from, to := l.buffers[place{in, l.host}][0], l.buffers[place{out, l.host}][0]
 		l.g.Node(to).Body.(*schedule.Buffer).Over = from
 		for _, w := range l.writers[to] {
 			l.changes(w.step, to, from)
 		}
+	}
+	return nil
+}
+
+// shares is an error where kernels do not compute in the caller's memory, which an input and an output are to share there.
+func shares(l *lowering, at *ir.Node, input, output string) error {
+	d := diag.Errorf("TAP0807", "lower", l.g.At(at, ""), "output %s can not have the memory of input %s, which is the caller's", output, input)
+	switch {
+	case l.host != l.compute[0]:
+		return d.Want("kernels that compute there, on the host", "kernels on "+l.g.Name(l.compute[0])+", which has its own memory").
+			WithHint("build for the target cpu, or leave out --alias: the output then gets memory of its own")
+	case l.spread != nil:
+		return d.Want("one device, which computes there", fmt.Sprintf("%d devices, each with its own memory", len(l.compute))).
+			WithHint("build without --devices or a plan with devices, or leave out --alias: the output then gets memory of its own")
 	}
 	return nil
 }

@@ -113,16 +113,21 @@ func opens(steps []Step) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Pass != nil && s.Pass.Opens || opens(s.Group) })
 }
 
-// Using gives the steps that take the values of a list, in the order of the standard pipeline.
+// Using gives the steps that take the values of a fact, in the order of the standard pipeline: one for each value of a list.
 func (t *Table) Using(f Fact, r Request) []string {
 	var steps []string
 	for i := range t.Passes {
 		p := &t.Passes[i]
-		for _, o := range p.lists() {
+		for _, o := range p.Options {
+			if o.Fact != f || len(r.Facts[f]) == 0 {
+				continue
+			}
+			if !f.isList() {
+				steps = append(steps, (&Step{Pass: p, Settings: p.settings(r)}).String())
+				continue
+			}
 			for _, v := range r.Facts[f] {
-				if o.Fact == f {
-					steps = append(steps, (&Step{Pass: p, Settings: append([]Setting{{o.Name, v}}, p.settings(r)...)}).String())
-				}
+				steps = append(steps, (&Step{Pass: p, Settings: append([]Setting{{o.Name, v}}, p.settings(r)...)}).String())
 			}
 		}
 	}

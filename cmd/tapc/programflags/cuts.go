@@ -2,6 +2,7 @@ package programflags
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -56,8 +58,13 @@ func (c Cuts) With(plan string) Cuts {
 // Priced says that --machine is what all prices of a command are for, with a plan and without one.
 func (c *Cuts) Priced() { c.plan.alone = true }
 
-// Check refuses flags that say nothing.
-func (c *Cuts) Check() error { return c.plan.Check() }
+// Check refuses flags that say nothing, or what can not be read.
+func (c *Cuts) Check() error {
+	if c.plan.write != "" && c.plan.file != "" && len(c.shards) > 0 {
+		return diag.Usage("--write-plan writes what --plan says, without --shard: expected its cuts in the plan, under \"cuts\"")
+	}
+	return c.plan.Check()
+}
 
 // Permissions are those that the plan gives.
 func (c *Cuts) Permissions() permission.Set { return c.plan.Permissions() }
@@ -103,7 +110,7 @@ func (c *Cuts) Mesh() (*planfile.Plan, error) {
 	if c.plan.file == "" {
 		return nil, nil
 	}
-	p, err := planfile.Read(c.plan.file)
+	p, err := c.plan.parse()
 	if err != nil || len(p.Tensors) == 0 || len(p.Place) > 0 {
 		return nil, err
 	}
@@ -125,7 +132,7 @@ func (c *Cuts) definitions(g *ir.Graph) (list []string) {
 		targets[text[:max(0, strings.LastIndexByte(text, '='))]] = true
 	}
 	if c.plan.file != "" {
-		if p, err := planfile.Read(c.plan.file); err == nil { // what is wrong with it the passes tell
+		if p, err := planfile.Read(c.plan.file); err == nil { // what is wrong with it Check has told
 			for _, x := range p.Cuts {
 				targets[x.Target] = true
 			}
@@ -222,12 +229,12 @@ func (p *Plan) Permissions() permission.Set {
 	}
 	plan, err := planfile.Read(p.file)
 	if err != nil {
-		return 0 // the passes tell, which carry it out
+		return 0 // Check has told
 	}
 	return plan.Permissions
 }
 
-// Check refuses flags that go with a plan where there is none.
+// Check refuses flags that go with a plan where there is none, and a plan that can not be read.
 func (p *Plan) Check() error {
 	if p.file == "" && p.refuse {
 		return diag.Usage("--no-implicit-reshard goes with --plan")
@@ -236,7 +243,7 @@ func (p *Plan) Check() error {
 		return diag.Usage("--machine goes with --plan, whose transfers it prices")
 	}
 	if p.file == "" && p.write != "" {
-		return diag.Usage("--write-plan goes with --plan")
+		return diag.Usage("--write-plan goes with --plan, whose layouts it writes")
 	}
 	if p.flags.Changed("devices") && (p.devices < 1 || p.devices > planfile.MaxDevices) {
 		return diag.Usage("--devices=%d: expected 1 to %d", p.devices, planfile.MaxDevices)
@@ -244,14 +251,14 @@ func (p *Plan) Check() error {
 	return p.read()
 }
 
-// read finds what the plan says of devices; what is wrong with it the passes tell that carry it out.
+// read finds what the plan says of devices.
 func (p *Plan) read() error {
 	if p.file == "" {
 		return nil
 	}
-	plan, err := planfile.Read(p.file)
+	plan, err := p.parse()
 	if err != nil || len(plan.Devices) == 0 {
-		return nil
+		return err
 	}
 	if p.flags.Changed("devices") && p.devices != len(plan.Devices) {
 		return diag.Usage("--devices=%d: the plan %s has %d devices", p.devices, p.file, len(plan.Devices))
@@ -263,6 +270,20 @@ func (p *Plan) read() error {
 		}
 	}
 	return nil
+}
+
+// parse reads the file. What is wrong in it says where; what is wrong with it as a whole is an error of the flag. Passes read it, too, so it is no pipe.
+func (p *Plan) parse() (*planfile.Plan, error) {
+	err := inputfile.Again(p.file)
+	var plan *planfile.Plan
+	if err == nil {
+		plan, err = planfile.Read(p.file)
+	}
+	var d diag.Diagnostic
+	if err != nil && !errors.As(err, &d) {
+		err = fmt.Errorf("--plan: %w", err)
+	}
+	return plan, err
 }
 
 func (p *Plan) facts(facts map[pipeline.Fact][]string) {
@@ -304,5 +325,6 @@ func (p *Plan) Passes(t *pipeline.Table, before string, allow permission.Set) st
 		r.Facts[pipeline.Permissions] = []string{allow.String()}
 	}
 	p.facts(r.Facts)
-	return strings.Join(append(steps, t.Using(pipeline.Plans, r)...), ",")
+	steps = append(steps, t.Using(pipeline.Plans, r)...)
+	return strings.Join(append(steps, t.Using(pipeline.Places, r)...), ",") // where shards are is said of shards that are there
 }
