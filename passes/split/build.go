@@ -31,6 +31,7 @@ type cutter struct {
 	why      string                 // the kernel of the last operation that was refused can not be cut
 	ordered  ir.NodeSet             // operations that sequence points name
 	widening map[ir.NodeID]*ir.Node // conversions to the type in which narrow floats are summed that one step alone reads, by their results
+	moved    map[ir.NodeID]int      // by how many coordinates what parts of steps reduce is behind where the operation has it
 	may      func(rule string, operation ir.NodeID) bool
 }
 
@@ -101,7 +102,7 @@ func (s *steps) addAll(kernel string, params ir.Attrs, results []string, args ..
 		if s.err == nil {
 			s.err = fmt.Errorf("%s: %w", kernel, err)
 		}
-		return slices.Repeat(args[0].Sel[:1], len(results))
+		return slices.Repeat([]ir.Selection{s.in.Operands[0].Sel}, len(results))
 	}
 	var ports []ir.Port
 	for _, name := range results {

@@ -55,7 +55,7 @@ func RunWhile(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests 
 }
 
 func newCutter(g *ir.Graph, lib *kernels.Library, allow permission.Set) *cutter {
-	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g), ordered: sequence.Ordered(g), widening: map[ir.NodeID]*ir.Node{}, may: always}
+	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g), ordered: sequence.Ordered(g), widening: map[ir.NodeID]*ir.Node{}, moved: map[ir.NodeID]int{}, may: always}
 }
 
 // operations gives the operations by what a request may call them, in graph order.
@@ -79,13 +79,21 @@ func (c *cutter) cut(list []*ir.Node, cuts []Cut) (reductions [][]*ir.Node, err 
 		return [][]*ir.Node{list}, nil
 	}
 	for _, n := range list {
-		made, err := c.along(n, cuts[0])
+		whole, err := c.lib.BindOperation(c.g, n.ID)
+		if err != nil {
+			return nil, err
+		}
+		made, err := c.along(n, whole, cuts[0])
 		if err != nil {
 			return nil, err
 		}
 		var all [][]*ir.Node
 		for _, parts := range made {
-			more, err := c.cut(parts, cuts[1:])
+			rest, err := c.named(cuts[1:], n, whole, parts[0])
+			if err != nil {
+				return nil, err
+			}
+			more, err := c.cut(parts, rest)
 			if err != nil {
 				return nil, err
 			}
@@ -102,11 +110,7 @@ func (c *cutter) cut(list []*ir.Node, cuts []Cut) (reductions [][]*ir.Node, err 
 }
 
 // along cuts an operation along a dimension, and gives the operations with partial results of each reduction, or itself if that has one part.
-func (c *cutter) along(n *ir.Node, cut Cut) ([][]*ir.Node, error) {
-	in, err := c.lib.BindOperation(c.g, n.ID)
-	if err != nil {
-		return nil, err
-	}
+func (c *cutter) along(n *ir.Node, in *instance.Instance, cut Cut) ([][]*ir.Node, error) {
 	dim, err := c.dimension(n, in, cut)
 	if err != nil {
 		return nil, err
@@ -127,6 +131,27 @@ func (c *cutter) along(n *ir.Node, cut Cut) ([][]*ir.Node, error) {
 		c.g.Remove(a)
 	}
 	return c.reduction(n, in, dim, at)
+}
+
+// named gives cuts of an operation by the names that a part of it has for what it reduces: steps have names of their own, for what moves along the same coordinate of their operand.
+func (c *cutter) named(cuts []Cut, n *ir.Node, whole *instance.Instance, part *ir.Node) ([]Cut, error) {
+	if len(cuts) == 0 || part == n {
+		return cuts, nil
+	}
+	in, err := c.lib.BindOperation(c.g, part.ID)
+	if err != nil {
+		return nil, err
+	}
+	own := slices.Clone(cuts)
+	for _, d := range reduced.Dims(whole) {
+		at := slices.IndexFunc(cuts, func(x Cut) bool { return x.Name == whole.Dims[d].Name })
+		if k, ok := coordinate(whole, d); ok && at >= 0 {
+			if d, ok := dimAt(in, k+c.moved[part.ID]); ok {
+				own[at].Name = in.Dims[d].Name
+			}
+		}
+	}
+	return own, nil
 }
 
 // reduction cuts an operation along a dim at some places, or leaves it as it is where a rule is not to be applied.
@@ -170,6 +195,7 @@ func (c *cutter) parted(n *ir.Node, in *instance.Instance, dim int, at []int64) 
 		parts, err := c.plain(n, p, at)
 		return [][]*ir.Node{parts}, err
 	}
+	before, _ := coordinate(in, dim)
 	made, k, err := c.inSteps(n, in, dim)
 	if err != nil {
 		return nil, err
@@ -187,6 +213,9 @@ func (c *cutter) parted(n *ir.Node, in *instance.Instance, dim int, at []int64) 
 		more, err := c.reduction(m, in, d, at)
 		if err != nil {
 			return nil, err
+		}
+		for _, p := range slices.Concat(more...) {
+			c.moved[p.ID] += k - before
 		}
 		parts = append(parts, more...)
 	}

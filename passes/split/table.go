@@ -277,6 +277,7 @@ func lpNormalization(s *steps) {
 func averagePool(s *steps) {
 	x := s.wide("X")
 	d, shape := s.c.typeOf(x.Tensor), x.Range().Shape()
+	start := s.in.Operands[0].Sel.Range().Start
 	pads, _ := s.in.Params["pads"].Ints()
 	behind, _ := s.in.Params["pads_end"].Ints()
 	params := s.with("kernel", "strides", "dilations", "pads").With("pads_end", ir.IntsAttr(ends(s.in)...))
@@ -285,9 +286,9 @@ func averagePool(s *steps) {
 	if s.in.Params["count_pads"].Equal(ir.BoolAttr(true)) {
 		zero, beyond := make([]int64, len(pads)), make([]int64, len(pads))
 		for i := range pads {
-			read := past(s.in, 2+i)
+			read := past(s.in, 2+i) - start[2+i]
 			beyond[i] = max(0, read-shape[2+i]-behind[i])
-			shape[2+i] = pads[i] + min(read, shape[2+i]+behind[i])
+			shape[2+i] = max(0, pads[i]+min(read, shape[2+i]+behind[i])) // without windows nothing is read, and the last one would end before the image
 		}
 		params = params.With("pads", ir.IntsAttr(zero...)).With("pads_end", ir.IntsAttr(beyond...))
 	}
