@@ -15,6 +15,7 @@ TAPC_FN void TAPC_NAME(tapc_product)(const struct tapc_tile t, const TAPC_STORED
     else right[x] = t.rest && x == t.vectors - 1 ? (TAPC_VECTOR)TAPC_LOAD(p, (int)t.rest) : (TAPC_VECTOR) * (const TAPC_LOOSE *)p;
     if (t.ahead && x * TAPC_COUNT % t.panel == 0) TAPC_FETCH(p, t.ahead * t.step, 0, 3);
   }
+  if (t.ahead && !t.aligned && t.step % t.panel) TAPC_FETCH(w, t.ahead * t.step + t.vectors * TAPC_COUNT - 1, 0, 3); // columns begin within a line
   if (t.next_left) TAPC_FETCH((const char *)*next, 0, 0, 3), *next += step;
   if (t.next_right) TAPC_FETCH((const char *)*next, 0, 0, 2), *next += step;
   TAPC_UNROLL
