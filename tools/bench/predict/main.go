@@ -3,7 +3,7 @@
 //
 //	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 5] [-wait 5m] [-threads 1] [-devices] [-plans] [NAME...]
 //
-// Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
+// Beside small programs it takes the examples, random graphs, some of all cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
 // instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
 // With -dir programs, the probes', the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
 // again beside the machine and the times that are there.

@@ -114,6 +114,10 @@ func (s *settings) planned() (list []result, err error) {
 	all := graphs()
 	if s.devices {
 		all = append(all, onTwo...)
+		for seed := range uint64(seeds) { // cut along rows, or the lines of images
+			p := []plan{mesh("rows", "v1=t,-"), mesh("lines", "v1=-,-,t,-")}[seed%2]
+			all = append(all, planned{randomName(seed), random(seed), []plan{p}})
+		}
 	}
 	for _, g := range all {
 		x := sample.New(g.name)

@@ -66,6 +66,9 @@ func programs() []*sample.Graph {
 	add("encoder-128x256", func(g *sample.Graph) { encoder(g, 128, 256, 1024, 4) })
 	add("encoder-32x512", func(g *sample.Graph) { encoder(g, 32, 512, 2048, 8) })
 	add("images", images)
+	for seed := range uint64(seeds) {
+		add(randomName(seed), random(seed))
+	}
 	return all
 }
 
@@ -80,6 +83,8 @@ var shards = map[string]string{
 	"max-pool-64-56":          "op:max_pool=1x1x2x2",
 	"chain-200k":              "op:add=2",
 	"attention-8x128x64":      "op:attention=1x2x1x1",
+	randomName(2):             "op:linear=3x1",
+	randomName(3):             "op:conv=1x1x1x2x1",
 }
 
 // examples are graphs of the repository.

@@ -3,6 +3,14 @@ package main
 import (
 	"math"
 	"testing"
+
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/cost/sample"
+	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // TestFigures: of two programs, one at twice its time and one at half of it, in the right order.
@@ -61,7 +69,34 @@ func TestPrograms(t *testing.T) {
 	for _, g := range programs() {
 		names[g.Name] = true
 	}
+	if a, b := names[randomName(0)], names[randomName(seeds-1)]; !a || !b {
+		t.Errorf("random graphs are there: %v, %v", a, b)
+	}
 	if len(names) < 40 || len(names) != len(programs()) {
 		t.Errorf("%d names of %d programs", len(names), len(programs()))
+	}
+}
+
+// TestRandom: random graphs are the same each time, differ from each other, and have kernels that are compiled.
+func TestRandom(t *testing.T) {
+	texts := map[string]bool{}
+	for seed := range uint64(seeds) {
+		var both [2]string
+		for i := range both {
+			g := sample.New(randomName(seed))
+			random(seed)(g)
+			both[i] = g.Text()
+		}
+		if both[0] != both[1] || texts[both[0]] {
+			t.Errorf("seed %d: the graph is another each time, or that of another seed", seed)
+		}
+		texts[both[0]] = true
+		g, err := text.Read([]byte(both[0]), randomName(seed), dialects.Registry())
+		if err == nil {
+			err = standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...)
+		}
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
 	}
 }
