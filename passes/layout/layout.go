@@ -25,11 +25,15 @@ import (
 func Run(g *ir.Graph, model cost.Model) (int, error) {
 	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, joined: map[ir.NodeID][]int{}}
 	buffers := whole.Buffers(g)
+	var products []*schedule.Kernel
 	for n := range g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Kernel:
 			c.connect(b)
 			c.together(b)
+			if _, ok := nest.FindContraction(b, buffers); ok {
+				products = append(products, b)
+			}
 			if _, ok := nest.FindBackToBack(b, buffers); ok || fewSummed(b) { // it is none with results in another order, or its vectors follow them
 				for _, o := range b.Operands {
 					c.ordered.Add(c.all(o.Buffer))
@@ -44,17 +48,19 @@ func Run(g *ir.Graph, model cost.Model) (int, error) {
 			c.vote(k)
 		}
 	}
-	changed := 0
+	moved := map[ir.NodeID][]int64{} // buffers with their channels innermost, and the strides that they had
 	for n := range g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
 		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.ordered.Has(c.all(n.ID)) {
 			continue
 		}
 		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() && !slices.Contains(c.joined[c.all(n.ID)], dim) {
+			moved[n.ID] = b.Strides
 			innermost(b, dim)
-			changed++
 		}
 	}
+	c.restore(moved, products)
+	changed := len(moved)
 	reordered := c.computed()
 	reordered = append(reordered, c.constants()...)
 	changed += len(reordered)
@@ -66,6 +72,32 @@ func Run(g *ir.Graph, model cost.Model) (int, error) {
 		changed -= taken
 	}
 	return changed + c.spread(), nil
+}
+
+// restore gives buffers the order back that they had where a contraction would be none with their channels innermost, as a convolution of one row of an image with pads around it: its sum
+// would have another order than where a reader is joined to it, whose result has the order that it has.
+func (c *chooser) restore(moved map[ir.NodeID][]int64, products []*schedule.Kernel) {
+	for again := true; again; {
+		again = false
+		buffers, back := whole.Buffers(c.g), ir.NodeSet{}
+		for _, k := range products {
+			if !slices.ContainsFunc(k.Operands, func(o schedule.Operand) bool { return moved[o.Buffer] != nil }) {
+				continue
+			}
+			if _, ok := nest.FindContraction(k, buffers); !ok {
+				for _, o := range k.Operands {
+					back.Add(c.all(o.Buffer))
+				}
+			}
+		}
+		for id, strides := range moved {
+			if back.Has(c.all(id)) {
+				c.g.Node(id).Body.(*schedule.Buffer).Strides = strides
+				delete(moved, id)
+				again = true
+			}
+		}
+	}
 }
 
 // grown is a buffer that got larger: where it ended, and by how much what begins there or later has to move.
