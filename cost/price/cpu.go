@@ -533,13 +533,18 @@ func (x *pricing) pack(a *adding) {
 		for _, d := range c.Reduction {
 			n *= float64(d.Extent)
 		}
+		neighbours, apart, single := packed, packedApart, 1.0
+		if c.Window != nil && i == c.Right {
+			ends := lineEnds(x.analysis.Kernel.Loops[along.Inner()].Extent())
+			neighbours, apart, single = packedWindows, packedApart*(1-ends)+packedEnds*ends, singleWindows+singleEnds*ends
+		}
 		switch along.Step(c.Views[i]) {
 		case 1:
-			a.name("packing", packed*n, rowVector, x.work.Type)
+			a.name("packing", neighbours*n, rowVector, x.work.Type)
 		case 2:
-			a.name("packing", packedApart*n, rowVector, x.work.Type)
+			a.name("packing", apart*n, rowVector, x.work.Type)
 		default:
-			a.name("packing one by one", n, rowGather, x.work.Type)
+			a.name("packing one by one", single*n, rowGather, x.work.Type)
 		}
 	}
 	if c.Transposed {
@@ -551,6 +556,15 @@ func (x *pricing) pack(a *adding) {
 	}
 }
 
+// lineEnds is the part of the vectors of a window's elements that go on in the next line of an image, whose results have so many: those of each line whose end is not that of a vector, too.
+func lineEnds(line int64) float64 {
+	ended := int64(1) // of how many lines one ends where a vector does
+	for line*ended%windowLanes != 0 {
+		ended++
+	}
+	return min(1, windowLanes/float64(max(1, line))*(1-1/float64(ended)))
+}
+
 // places is at how many places of its window a contraction asks whether elements are there.
 func (x *pricing) places(c *nest.Contraction) float64 {
 	if c.Window.Guard == nil {
@@ -559,13 +573,19 @@ func (x *pricing) places(c *nest.Contraction) float64 {
 	return float64(nest.SaturatingProduct(c.GuardExtents(x.analysis.Kernel)...))
 }
 
-// How many operations on vectors take as long as copying an element into a panel, one that is two apart from the next, as finding out whether an element of a window is there, and as turning a result round that
-// neighbouring rows have as neighbours.
+// How many operations on vectors take as long as copying an element into a panel, one of windows whose neighbours are neighbours, one that is two apart from the next, also where a vector of them goes on in the
+// next line of an image; as finding out whether an element of a window is there; and as turning a result round that neighbouring rows have as neighbours.
 const (
-	packed      = 12
-	packedApart = 16
-	masked      = 100
-	transposed  = 16
+	packed        = 12.0
+	packedWindows = 6.0
+	packedApart   = 16.0
+	packedEnds    = 54.0
+	masked        = 100
+	singleWindows = 2 // of windows, how many elements that are read one by one,
+	singleEnds    = 4 // and more where a vector goes on in the next line
+	transposed    = 16
+
+	windowLanes = 16 // of a vector of a window's elements
 )
 
 // rowWord is what terms call a row.
