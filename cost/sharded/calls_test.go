@@ -44,7 +44,7 @@ func placed(t *testing.T, tensors string, change func(g *ir.Graph, c *calls.Coll
 		t.Fatal(err)
 	}
 	apply.Run(g)
-	if err := apply.Spread(g, 4); err != nil {
+	if err := apply.Spread(g, kernels.Builtin(), 4); err != nil {
 		t.Fatal(err)
 	}
 	if err := standard.Run(g, lib, lower.Options{Target: schedule.CUDA, Allow: allow}); err != nil {

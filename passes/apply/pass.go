@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
-// Pass is the row of the pass table.
-func Pass() pipeline.Pass {
+// Pass is the row of the pass table, with the kernels that graphs may use.
+func Pass(lib *kernels.Library) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "apply", Doc: "Give every operation without shards one application that covers it, and every application its devices.",
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
@@ -28,7 +29,7 @@ func Pass() pipeline.Pass {
 					return err
 				}
 			}
-			return Spread(p.Graph, int64(p.Int("devices")))
+			return Spread(p.Graph, lib, int64(p.Int("devices")))
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -40,8 +41,8 @@ func Place(g *ir.Graph, plan *planfile.Plan) error {
 }
 
 // Spread puts applications that are not placed yet on devices: the shards of an operation in order, as many on each. A whole operation that is there because another was cut along what it
-// reduces, as one that combines partial results or converts what a part reads, is where its result is read first: on the least of the devices that do. With one device, or 0, nothing is said.
-func Spread(g *ir.Graph, devices int64) error {
+// reduces, as one that combines partial results or converts what a part reads, is where its result is read (combined). With one device, or 0, nothing is said.
+func Spread(g *ir.Graph, lib *kernels.Library, devices int64) (err error) {
 	if devices < 0 || devices > planfile.MaxDevices {
 		return diag.Usage("apply: devices=%d: expected 0 to %d", devices, planfile.MaxDevices)
 	}
@@ -64,7 +65,9 @@ func Spread(g *ir.Graph, devices int64) error {
 	flow := ir.NewFlow(g, tensorops.OperationKind)
 	for _, op := range slices.Backward(flow.Order(g)) {
 		if apps := of[op]; len(apps) == 1 && g.Node(apps[0]).Tag(application.PlacementKind) == nil && parts.Is(g.Node(op)) {
-			application.Place(g.Node(apps[0]), []int64{reader(g, flow, of, op)})
+			if of[op], err = combined(g, lib, flow, of, op); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

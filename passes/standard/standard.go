@@ -46,7 +46,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		shard.Refine(lib, apply.Run),
 		shard.Coarsen(lib, apply.Run),
 		cut,
-		apply.Pass(),
+		apply.Pass(lib),
 		lower.Pass(lib),
 		fuse.Pass(func(targets, machine string) (fuse.Options, error) {
 			chosen, err := tile.Chosen(choosers, targets)

@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/uses"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
@@ -466,7 +467,7 @@ func reduceAtRandom(rnd *rand.Rand, x *ir.Graph, allow permission.Set) (made int
 	return made
 }
 
-// placeAtRandom puts each application on some of up to eight devices.
+// placeAtRandom puts each application on some of up to eight devices. With three, what combines partial results is left to apply, which puts it where its result is read; with six, all is, which spreads shards in their order.
 func placeAtRandom(rnd *rand.Rand, x *ir.Graph) {
 	apply.Run(x)
 	devices := 1 + rnd.IntN(8)
@@ -478,11 +479,19 @@ func placeAtRandom(rnd *rand.Rand, x *ir.Graph) {
 		if op := tensorops.OperationOf(x, a.Operation); op.IsSource() || op.IsSink() {
 			continue
 		}
+		if devices == 6 || devices == 3 && parts.Is(x.Node(a.Operation)) {
+			continue
+		}
 		list := []int64{rnd.Int64N(int64(devices))}
 		for rnd.IntN(4) == 0 && x.Node(a.Operation).Tag(tensorops.IOSequencePointKind) == nil {
 			list = append(list, rnd.Int64N(int64(devices)))
 		}
 		application.Place(n, list)
+	}
+	if devices%3 == 0 {
+		if err := apply.Spread(x, kernels.Builtin(), int64(devices)); err != nil {
+			panic(err) // a bug of apply
+		}
 	}
 }
 
