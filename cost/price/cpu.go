@@ -536,7 +536,7 @@ func (x *pricing) pack(a *adding) {
 		neighbours, apart, single := packed, packedApart, 1.0
 		if c.Window != nil && i == c.Right {
 			ends := lineEnds(x.analysis.Kernel.Loops[along.Inner()].Extent())
-			neighbours, apart, single = packedWindows, packedApart*(1-ends)+packedEnds*ends, singleWindows+singleEnds*ends
+			neighbours, apart, single = packedWindows, packedApart*(1-ends)+packedEnds*ends, singleWindows
 		}
 		switch along.Step(c.Views[i]) {
 		case 1:
@@ -581,11 +581,10 @@ const (
 	packedApart   = 16.0
 	packedEnds    = 54.0
 	masked        = 100
-	singleWindows = 2 // of windows, how many elements that are read one by one,
-	singleEnds    = 4 // and more where a vector goes on in the next line
 	transposed    = 16
 
-	windowLanes = 16 // of a vector of a window's elements
+	windowLanes   = 16  // of a vector of a window's elements
+	singleWindows = 3.5 // elements that are read one by one, for one of a window whose neighbours are farther apart
 )
 
 // rowWord is what terms call a row.
