@@ -284,8 +284,9 @@ func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
 // convolution is the same whether its image has channels outermost or innermost.
 func (c *Contraction) summed(k *schedule.Kernel, free []int64) []int {
 	var windows, others []int64
+	own := followedByOne(free, c.Views[c.Left], c.Views[c.Right])
 	for _, l := range c.Sum.Over {
-		if inWindow(k, l, free, c.Left, c.Right) {
+		if inWindow(k, l, own, c.Left, c.Right) {
 			windows = append(windows, int64(l))
 		} else {
 			others = append(others, int64(l))
@@ -297,7 +298,14 @@ func (c *Contraction) summed(k *schedule.Kernel, free []int64) []int {
 
 // windows gives the loops of the reduction that are a window of an operand, outermost first.
 func (c *Contraction) windows(k *schedule.Kernel, free []int64, operand int) []int {
-	return slices.DeleteFunc(slices.Clone(c.Sum.Over), func(l int) bool { return !inWindow(k, l, free, operand) })
+	own := followedByOne(free, c.Views[c.Left], c.Views[c.Right])
+	return slices.DeleteFunc(slices.Clone(c.Sum.Over), func(l int) bool { return !inWindow(k, l, own, operand) })
+}
+
+// followedByOne gives the free loops that one of two factors follows: along those that both do, as along groups, no window moves, even where they walk along a dimension that is summed, as the
+// channels of a group are.
+func followedByOne(free []int64, x, y View) []int64 {
+	return slices.DeleteFunc(slices.Clone(free), func(l int64) bool { return x.Steps[l] != 0 && y.Steps[l] != 0 })
 }
 
 // foldWindows makes the reduction of a convolution the same for any layouts of its operands. Where its filters are constants, and so are put
