@@ -11,13 +11,21 @@ const WaitsForItself = "TAP0300"
 
 // After gives the steps that must be done before a kernel or transfer, and whether the node is one.
 func After(n *ir.Node) ([]ir.NodeID, bool) {
-	switch b := n.Body.(type) {
-	case *Kernel:
-		return b.After, true
-	case *Transfer:
-		return b.After, true
+	if list := AfterOf(n); list != nil {
+		return *list, true
 	}
 	return nil, false
+}
+
+// AfterOf is where a kernel or transfer has the steps that must be done before it; nil if the node is neither.
+func AfterOf(n *ir.Node) *[]ir.NodeID {
+	switch b := n.Body.(type) {
+	case *Kernel:
+		return &b.After
+	case *Transfer:
+		return &b.After
+	}
+	return nil
 }
 
 // Touches calls a function for each buffer that a kernel or transfer reads or writes, once for each operand.

@@ -80,11 +80,8 @@ func (f *fuser) drop(id ir.NodeID, k *schedule.Kernel, readers []ir.NodeID) {
 		f.waiters[f.now(a)] = append(f.waiters[f.now(a)], waiters...)
 	}
 	for _, w := range waiters {
-		switch b := f.g.Node(w).Body.(type) {
-		case *schedule.Kernel:
-			b.After = mergeAfter(k.After, b.After, id)
-		case *schedule.Transfer:
-			b.After = mergeAfter(k.After, b.After, id)
+		if after := schedule.AfterOf(f.g.Node(w)); after != nil {
+			*after = mergeAfter(k.After, *after, id)
 		}
 	}
 	f.g.Remove(id)

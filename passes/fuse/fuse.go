@@ -44,27 +44,14 @@ func Run(g *ir.Graph, opt Options) (int, error) {
 	f.index()
 	before := len(steps)
 	steps = slices.DeleteFunc(steps, f.fixed.Has)
-	joined := 0
-	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](g, id); ok && f.keep(id, k, may) {
-			joined++
-		}
-	}
+	joined := each(f, steps, func(id ir.NodeID, k *schedule.Kernel) bool { return f.keep(id, k, may) })
 	behind := f.behindFolds(steps)
 	joined += f.joinAll(steps, behind, may)
 	joined += forwardAll(f, steps, true, may)
 	joined += f.joinAll(steps, behind, may) // what now has one reader
 	f.indexWriters()
-	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](g, id); ok && f.store(id, k, may) {
-			joined++
-		}
-	}
-	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](g, id); ok && (f.chain(id, k, may) || widen(f, id, k, may)) {
-			joined++
-		}
-	}
+	joined += each(f, steps, func(id ir.NodeID, k *schedule.Kernel) bool { return f.store(id, k, may) })
+	joined += each(f, steps, func(id ir.NodeID, k *schedule.Kernel) bool { return f.chain(id, k, may) || widen(f, id, k, may) })
 	f.widens = false
 	joined += f.joinAll(steps, behind, may) // what conversions that are left read
 	joined += forwardAll(f, steps, false, may)
@@ -77,11 +64,7 @@ func Run(g *ir.Graph, opt Options) (int, error) {
 		return 0, err
 	}
 	f.index()
-	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](g, id); ok && repeat(f, id, k, may) {
-			more++
-		}
-	}
+	more += each(f, steps, func(id ir.NodeID, k *schedule.Kernel) bool { return repeat(f, id, k, may) })
 	more += dropStores(f, may)
 	f.mendOrder()
 	unread.Drop(g)
@@ -89,14 +72,19 @@ func Run(g *ir.Graph, opt Options) (int, error) {
 	return joined + more, cmp.Or(f.prices.failed, extendLives(g, before))
 }
 
-// forwardAll lets readers read what is moved where it comes from, and says how often it did.
-func forwardAll(f *fuser, steps []ir.NodeID, even bool, may func(kernel ir.NodeID) bool) (n int) {
+// each tries something with each kernel that is there by then, and says how often it was done.
+func each(f *fuser, steps []ir.NodeID, try func(id ir.NodeID, k *schedule.Kernel) bool) (n int) {
 	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](f.g, id); ok && !f.changes(k) && f.forward(id, k, even, may) {
+		if k, ok := body[*schedule.Kernel](f.g, id); ok && try(id, k) {
 			n++
 		}
 	}
 	return n
+}
+
+// forwardAll lets readers read what is moved where it comes from, and says how often it did.
+func forwardAll(f *fuser, steps []ir.NodeID, even bool, may func(kernel ir.NodeID) bool) int {
+	return each(f, steps, func(id ir.NodeID, k *schedule.Kernel) bool { return !f.changes(k) && f.forward(id, k, even, may) })
 }
 
 // joinAll makes each kernel part of the one that reads its result, where it can, and says how often it did.

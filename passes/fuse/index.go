@@ -72,11 +72,8 @@ func fixedIn(g *ir.Graph) (fixed ir.NodeSet) {
 // mendOrder makes every step that waits for a kernel wait for what the kernel became part of.
 func (f *fuser) mendOrder() {
 	for n := range f.g.Nodes() {
-		switch b := n.Body.(type) {
-		case *schedule.Kernel:
-			b.After = f.mended(n.ID, b.After)
-		case *schedule.Transfer:
-			b.After = f.mended(n.ID, b.After)
+		if after := schedule.AfterOf(n); after != nil {
+			*after = f.mended(n.ID, *after)
 		}
 	}
 }

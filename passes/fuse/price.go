@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"cmp"
+	"slices"
 
 	"tensortapestry.org/tapc/ir/affine"
 
@@ -50,17 +51,28 @@ func (f *prices) pays(m *mover, readers []ir.NodeID, joined []reader) bool {
 	before, after, known := []*schedule.Kernel{m.k}, []*schedule.Kernel(nil), true
 	for i, r := range readers {
 		c, _ := body[*schedule.Kernel](f.g, r)
-		if f.inOrder(m, c, joined[i]) {
-			continue
-		}
 		a, okA := nest.Of[*nest.Rows](f.first(c))
 		b, okB := nest.Of[*nest.Rows](f.first(joined[i].Kernel))
-		if !okA || !okB || !joined[i].sumsLike(a, b) || len(a.Reduction) > 0 && m.again(c) && (m.value.Op != scalar.Load || joined[i].parts != nil) {
+		same := okA && okB && joined[i].sumsLike(a, b)
+		lanes := okA && okB && a.Free && b.Free && slices.EqualFunc(a.Reduction, b.Reduction, joined[i].alike) // each sums in the same order
+		if f.inOrder(m, c, joined[i]) && (same || lanes || !okA || !rounds(c)) {
+			continue
+		}
+		if !same || len(a.Reduction) > 0 && m.again(c) && (m.value.Op != scalar.Load || joined[i].parts != nil) {
 			return false
 		}
 		before, after, known = append(before, c), append(after, joined[i].Kernel), false
 	}
 	return known || !f.less(before, after, 0)
+}
+
+// rounds says whether a kernel has sums or products of floats, whose bits follow their order.
+func rounds(k *schedule.Kernel) bool {
+	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool {
+			return e.Op == scalar.Reduce && (e.Monoid == scalar.Add || e.Monoid == scalar.Mul) && !e.Type.IsInt() && e.Type != scalar.Bool
+		})
+	})
 }
 
 // again says whether a kernel reads what is moved more than once, as a window does: then conditions are not worked out each time, and no loop of it is cut, so that
@@ -153,7 +165,8 @@ func (f *prices) inOrder(m *mover, c *schedule.Kernel, joined reader) bool {
 			return false
 		}
 	}
-	return true
+	stays, is := f.multiplies(c, joined)
+	return stays || !is
 }
 
 // padded says whether a contraction stays one, with the same sums, when it reads an operand with zeros around as it is without them, or along loops that are
@@ -164,9 +177,15 @@ func (f *prices) padded(m *mover, c *schedule.Kernel, joined reader) bool {
 			return false
 		}
 	}
-	a, okA := nest.Of[*nest.Contraction](f.first(c))
-	b, okB := nest.Of[*nest.Contraction](f.first(joined.Kernel))
-	return okA && okB && joined.multipliesLike(f, a, b)
+	stays, _ := f.multiplies(c, joined)
+	return stays
+}
+
+// multiplies says whether a kernel is a contraction, and stays one with the same sums.
+func (f *prices) multiplies(c *schedule.Kernel, joined reader) (stays, is bool) {
+	a, is := nest.Of[*nest.Contraction](f.first(c))
+	b, ok := nest.Of[*nest.Contraction](f.first(joined.Kernel))
+	return is && ok && joined.multipliesLike(f, a, b), is
 }
 
 // alongside says whether an access moves to the next element in memory, or stands still, along every loop along which the kernel writes

@@ -32,11 +32,8 @@ func (f *fuser) scatter(id ir.NodeID, k *schedule.Kernel, parts []part, app *ir.
 		f.waiters[steps[i]] = append(f.waiters[steps[i]], waiters...)
 	}
 	for _, w := range waiters {
-		switch b := f.g.Node(w).Body.(type) {
-		case *schedule.Kernel:
-			b.After = mergeAfter(steps, b.After, id)
-		case *schedule.Transfer:
-			b.After = mergeAfter(steps, b.After, id)
+		if after := schedule.AfterOf(f.g.Node(w)); after != nil {
+			*after = mergeAfter(steps, *after, id)
 		}
 	}
 	if len(parts) > 1 {

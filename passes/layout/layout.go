@@ -23,7 +23,7 @@ import (
 
 // Run chooses layouts, and gives how many buffers are not row-major afterwards. By a model, if there is one, it weighs those that change no value.
 func Run(g *ir.Graph, model cost.Model) (int, error) {
-	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, joined: map[ir.NodeID][]int{}}
+	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, joined: map[ir.NodeID][]int{}, outside: map[ir.NodeID]*schedule.Buffer{}}
 	buffers := whole.Buffers(g)
 	var products []*schedule.Kernel
 	for n := range g.Nodes() {
@@ -41,6 +41,10 @@ func Run(g *ir.Graph, model cost.Model) (int, error) {
 			}
 		case *schedule.Transfer:
 			c.transfer(b)
+		case *schedule.Buffer:
+			if b.Space != schedule.Arena {
+				c.outside[c.all(n.ID)] = b
+			}
 		}
 	}
 	for n := range g.Nodes() {
@@ -51,7 +55,7 @@ func Run(g *ir.Graph, model cost.Model) (int, error) {
 	moved := map[ir.NodeID][]int64{} // buffers with their channels innermost, and the strides that they had
 	for n := range g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.ordered.Has(c.all(n.ID)) {
+		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.outside[c.all(n.ID)] != nil || c.ordered.Has(c.all(n.ID)) {
 			continue
 		}
 		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() && !slices.Contains(c.joined[c.all(n.ID)], dim) {
@@ -176,12 +180,13 @@ func spread(b *schedule.Buffer, joined []int) bool {
 
 type chooser struct {
 	g       *ir.Graph
-	group   map[ir.NodeID]ir.NodeID // a buffer that a buffer is connected with; itself if absent
-	channel map[ir.NodeID]int       // by root of a group: the dimension to put innermost, -1 where kernels disagree
-	fixed   ir.NodeSet              // buffers that are copied as they are
-	sent    ir.NodeSet              // others that are copied, whose elements stay as near to each other as they are
-	ordered ir.NodeSet              // tensors (see all) whose elements stay in the order that they have
-	joined  map[ir.NodeID][]int     // by tensor: dimensions that a kernel sums together, whose order is that of the sum
+	group   map[ir.NodeID]ir.NodeID        // a buffer that a buffer is connected with; itself if absent
+	channel map[ir.NodeID]int              // by root of a group: the dimension to put innermost, -1 where kernels disagree
+	fixed   ir.NodeSet                     // buffers that are copied as they are
+	sent    ir.NodeSet                     // others that are copied, whose elements stay as near to each other as they are
+	ordered ir.NodeSet                     // tensors (see all) whose elements stay in the order that they have
+	outside map[ir.NodeID]*schedule.Buffer // by tensor (see all), that which the caller has, or the program's data: its order is that of all parts, as it is without devices
+	joined  map[ir.NodeID][]int            // by tensor: dimensions that a kernel sums together, whose order is that of the sum
 }
 
 // all gives what a buffer holds a part of: its tensor, all of whose parts have one order on every device, as the sums of the whole operation follow it; itself if it has none.
@@ -352,7 +357,7 @@ func (c *chooser) throughout(k *schedule.Kernel, image, filter *schedule.Operand
 		if o != image && o.Mode != schedule.Write {
 			continue
 		}
-		if _, ok := c.arena(o); (!ok || c.ordered.Has(c.all(o.Buffer))) && !c.innermost(o, channel(k, o, filter)) {
+		if _, ok := c.arena(o); (!ok || c.outside[c.all(o.Buffer)] != nil || c.ordered.Has(c.all(o.Buffer))) && !c.innermost(o, channel(k, o, filter)) {
 			return false
 		}
 	}
@@ -362,6 +367,9 @@ func (c *chooser) throughout(k *schedule.Kernel, image, filter *schedule.Operand
 // innermost says whether an operand's buffer has a dimension innermost as it is, as an input has that is read through a permutation.
 func (c *chooser) innermost(o *schedule.Operand, dim int) bool {
 	b, ok := c.g.Node(o.Buffer).Body.(*schedule.Buffer)
+	if all := c.outside[c.all(o.Buffer)]; all != nil { // a part of it may have one value of a dimension, or none
+		b, ok = all, true
+	}
 	return ok && dim >= 0 && b.Strides[dim] == 1
 }
 

@@ -105,14 +105,7 @@ func order(g *ir.Graph, lives []*life) {
 
 // waitFor makes a step wait for others.
 func waitFor(g *ir.Graph, step ir.NodeID, others []ir.NodeID) {
-	var after *[]ir.NodeID
-	switch b := g.Node(step).Body.(type) {
-	case *schedule.Kernel:
-		after = &b.After
-	case *schedule.Transfer:
-		after = &b.After
-	}
-	have := ir.NodeList{}
+	after, have := schedule.AfterOf(g.Node(step)), ir.NodeList{}
 	have.Add(step)
 	for _, a := range *after {
 		have.Add(a)
