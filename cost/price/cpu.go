@@ -535,7 +535,11 @@ func (x *pricing) pack(a *adding) {
 		}
 		neighbours, apart, single := packed, packedApart, 1.0
 		if c.Window != nil && i == c.Right {
-			ends := lineEnds(x.analysis.Kernel.Loops[along.Inner()].Extent())
+			line := along.Extent
+			if l := along.Inner(); l >= 0 {
+				line = x.analysis.Kernel.Loops[l].Extent()
+			}
+			ends := lineEnds(line, max(1, x.target.Vector/int64(c.Sum.Type.Size())))
 			neighbours, apart, single = packedWindows, packedApart*(1-ends)+packedEnds*ends, singleWindows
 		}
 		switch along.Step(c.Views[i]) {
@@ -556,13 +560,13 @@ func (x *pricing) pack(a *adding) {
 	}
 }
 
-// lineEnds is the part of the vectors of a window's elements that go on in the next line of an image, whose results have so many: those of each line whose end is not that of a vector, too.
-func lineEnds(line int64) float64 {
-	ended := int64(1) // of how many lines one ends where a vector does
-	for line*ended%windowLanes != 0 {
-		ended++
+// lineEnds is the part of the vectors of windows' elements in which a line of results ends and the next one begins: one for each line, but for the lines that end with a vector.
+func lineEnds(line, lanes int64) float64 {
+	of := int64(1) // so many lines one ends with a vector
+	for line*of%lanes != 0 {
+		of++
 	}
-	return min(1, windowLanes/float64(max(1, line))*(1-1/float64(ended)))
+	return min(1, float64(lanes)/float64(max(1, line))*(1-1/float64(of)))
 }
 
 // places is at how many places of its window a contraction asks whether elements are there.
@@ -582,8 +586,6 @@ const (
 	packedEnds    = 54.0
 	masked        = 100
 	transposed    = 16
-
-	windowLanes   = 16  // of a vector of a window's elements
 	singleWindows = 3.5 // elements that are read one by one, for one of a window whose neighbours are farther apart
 )
 

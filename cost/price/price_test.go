@@ -32,12 +32,18 @@ type fataler interface {
 
 func scheduled(t fataler, s *sample.Graph) *ir.Graph {
 	t.Helper()
-	g, err := text.Read([]byte(s.Text()), s.Name, dialects.Registry())
-	if err == nil {
-		err = standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...)
-	}
-	if err != nil {
+	g := read(t, s.Text())
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
 		t.Fatal(err, s.Text())
+	}
+	return g
+}
+
+func read(t fataler, graph string) *ir.Graph {
+	t.Helper()
+	g, err := text.Read([]byte(graph), "graph", dialects.Registry())
+	if err != nil {
+		t.Fatal(err, graph)
 	}
 	return g
 }

@@ -41,7 +41,7 @@ func partsRead(g *ir.Graph, lib *kernels.Library, flow *ir.Flow, of map[ir.NodeI
 	if in, err := lib.BindOperation(g, op); err != nil || !in.Index().Equal(out.Range()) {
 		return nil, nil
 	}
-	read := map[int64]zspace.Range{}
+	read := map[int64][]zspace.Range{}
 	for _, by := range flow.Consumers(out.Tensor) {
 		for _, a := range of[by] {
 			on := application.PlacementOf(g.Node(a))
@@ -50,7 +50,7 @@ func partsRead(g *ir.Graph, lib *kernels.Library, flow *ir.Flow, of map[ir.NodeI
 			}
 			g.Node(a).Body.(*application.Application).Inputs.All(func(_, _ int, s *ir.Selection) {
 				if s.Tensor == out.Tensor && !s.Range().Empty() {
-					read[on[0]] = hull(read[on[0]], s.Range())
+					read[on[0]] = append(read[on[0]], s.Range())
 				}
 			})
 		}
@@ -60,22 +60,14 @@ func partsRead(g *ir.Graph, lib *kernels.Library, flow *ir.Flow, of map[ir.NodeI
 	}
 	devices = slices.Sorted(maps.Keys(read))
 	for _, d := range devices {
-		boxes = append(boxes, read[d])
+		box, err := zspace.Bounding(read[d]...)
+		if err != nil {
+			return nil, nil
+		}
+		boxes = append(boxes, box)
 	}
 	if fault, err := tiling.Check(out.Range(), boxes); fault != nil || err != nil {
 		return nil, nil
 	}
 	return devices, boxes
-}
-
-// hull is the least box around two, of which the first may not be there.
-func hull(a, b zspace.Range) zspace.Range {
-	if a.Start == nil {
-		return b
-	}
-	h := a.Clone()
-	for d := range h.Start {
-		h.Start[d], h.End[d] = min(a.Start[d], b.Start[d]), max(a.End[d], b.End[d])
-	}
-	return h
 }

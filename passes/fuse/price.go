@@ -40,7 +40,10 @@ func (f *prices) less(a, b []*schedule.Kernel, more float64) bool {
 
 // seconds is what a kernel takes, as the model has it.
 func (f *prices) seconds(k *schedule.Kernel) float64 {
-	d, _ := body[*schedule.Device](f.g, k.Device)
+	d, ok := body[*schedule.Device](f.g, k.Device)
+	if !ok {
+		return 0
+	}
 	e, err := f.model.Estimate(d.Type, nest.Analyze(k, f.buffersOf(k)))
 	f.failed = cmp.Or(f.failed, err)
 	return e.Seconds

@@ -38,8 +38,8 @@ type Candidate struct {
 	own     cost.Estimate
 }
 
-// close is how many times the least cost by a model others may have that are as good: of these the back end's own estimates, which know more of instructions, choose.
-const close = 1.02
+// asGood is how many times the least cost by a model others may have that are as good: of these the back end's own estimates, which know more of instructions, choose.
+const asGood = 1.02
 
 // modelled is what a model says of a kernel by a config, nil for none.
 func modelled(a *nest.Analysis, from Chooser, config *schedule.Config, model cost.Model) (cost.Estimate, error) {
@@ -76,7 +76,7 @@ func Consider(a *nest.Analysis, from Chooser, model cost.Model) ([]Candidate, er
 	}
 	best := -1
 	for i := range all {
-		if c := &all[i]; c.Refused == nil && (best < 0 || c.own.Less(all[best].own)) && (model == nil || c.Cost.Seconds <= close*least) {
+		if c := &all[i]; c.Refused == nil && (best < 0 || c.own.Less(all[best].own)) && (model == nil || c.Cost.Seconds <= asGood*least) {
 			best = i
 		}
 	}

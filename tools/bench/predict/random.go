@@ -18,11 +18,12 @@ func randomName(seed uint64) string { return fmt.Sprintf("random-%d", seed) }
 func random(seed uint64) func(g *sample.Graph) {
 	return func(g *sample.Graph) {
 		r := drawing{rand.New(rand.NewPCG(seed, 0x9d)), g}
-		next, values := r.ofMatrices, []sample.Value{g.Float(r.among(16, 400), r.among(24, 700))}
+		next, shape := r.ofMatrices, []int64{r.among(16, 400), r.among(24, 700)}
 		if seed%2 == 1 {
 			side := r.among(12, 70)
-			next, values = r.ofImages, []sample.Value{g.Float(1, r.among(3, 48), side, side)}
+			next, shape = r.ofImages, []int64{1, r.among(3, 48), side, side}
 		}
+		values := []sample.Value{g.Float(shape...)}
 		for range 4 + r.IntN(5) {
 			values = append(values, next(values[max(0, len(values)-1-r.IntN(3))]))
 		}

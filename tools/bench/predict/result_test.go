@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu"
@@ -77,7 +78,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestRandom: random graphs are the same each time, differ from each other, and have kernels that are compiled.
+// TestRandom: random graphs are the same each time, differ from each other, have no input that nothing reads, so that plans for two devices cut the first of them, and are scheduled.
 func TestRandom(t *testing.T) {
 	texts := map[string]bool{}
 	for seed := range uint64(seeds) {
@@ -91,6 +92,11 @@ func TestRandom(t *testing.T) {
 			t.Errorf("seed %d: the graph is another each time, or that of another seed", seed)
 		}
 		texts[both[0]] = true
+		for line := range strings.Lines(both[0]) {
+			if name, _, ok := strings.Cut(line, " = tensor"); ok && strings.Count(both[0], name+",")+strings.Count(both[0], name+")")+strings.Count(both[0], name+"]") == 0 {
+				t.Errorf("seed %d: no operation has %s", seed, name)
+			}
+		}
 		g, err := text.Read([]byte(both[0]), randomName(seed), dialects.Registry())
 		if err == nil {
 			err = standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...)

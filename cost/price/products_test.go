@@ -1,0 +1,119 @@
+package price_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/cost/sample"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/standard"
+)
+
+// term is what the terms of the kernels of a schedule take together whose words begin so.
+func term(list []price.Kernel, words string) (sum float64) {
+	for _, k := range list {
+		for _, x := range k.Terms {
+			if strings.HasPrefix(x.What, words) {
+				sum += x.Time.Value
+			}
+		}
+	}
+	return sum
+}
+
+// TestRegisterTiles: a register tile of few sums waits for each, and one of one vector loads as many numbers as it multiplies. A step of 8 rows of 3 vectors takes 113 eighths of a cycle for 24 vectors of
+// sums (4 x 24 + 8 + 9), of 12 of 2 114 for 24, of 8 of one 47 for 8 (9 loads), of 4 of one 39 for 4 (8, as results come after four cycles).
+func TestRegisterTiles(t *testing.T) {
+	s := sample.New("product")
+	s.Product(s.Float(96, 48), s.Float(48, 96))
+	products := func(rows, width int64) float64 {
+		g := scheduled(t, s)
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				for i, x := range k.Configs[0].Stages[0].Tiles {
+					switch x.Role {
+					case schedule.RoleM:
+						k.Configs[0].Stages[0].Tiles[i].Sizes = []int64{96, rows}
+					case schedule.RoleN:
+						k.Configs[0].Stages[0].Tiles[i].Sizes = []int64{96, width, 16}
+					}
+				}
+			}
+		}
+		return term(program(t, g, 1), "products")
+	}
+	full := products(8, 48)
+	for _, c := range []struct {
+		rows, width int64
+		times       float64
+	}{{8, 48, 1}, {4, 16, (39.0 / 4) / (113.0 / 24)}, {8, 16, (47.0 / 8) / (113.0 / 24)}, {12, 32, (114.0 / 24) / (113.0 / 24)}} {
+		if got := products(c.rows, c.width) / full; math.Abs(got/c.times-1) > 1e-9 {
+			t.Errorf("tiles of %d x %d take %.4f of the time of 8 x 48, expected %.4f", c.rows, c.width, got, c.times)
+		}
+	}
+}
+
+// TestTransformedTiles: a convolution on transformed tiles of 4 x 4 results has 36 products for 16 results where the direct one has 144.
+func TestTransformedTiles(t *testing.T) {
+	const graph = `tapc 1
+%x = tensor float32 [0:1, 0:64, 0:28, 0:28]
+%w = tensor float32 [0:64, 0:64, 0:3, 0:3]
+%y = tensor float32 [0:1, 0:64, 0:28, 0:28]
+operation op:constant {value: 0.5} -> (result: %w)
+operation op:conv {pads: [1, 1], pads_end: [1, 1]} (X: %x, W: %w) -> (Y: %y)
+`
+	of := func(allow permission.Set) []price.Kernel {
+		g := read(t, graph)
+		if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}, cpu.Choosers()...); err != nil {
+			t.Fatal(err)
+		}
+		return program(t, g, 1)
+	}
+	direct, transformed := of(0), of(permission.TransformedTiles)
+	if direct[0].Form != "contraction" || transformed[0].Form != "transformed" {
+		t.Fatalf("%s and %s", direct[0].Form, transformed[0].Form)
+	}
+	if got := term(transformed, "products") / term(direct, "products"); got < 0.2 || got > 0.25 { // direct ones have tiles at the edges, too
+		t.Errorf("transformed products take %.3f of direct ones, expected nearly 0.25", got)
+	}
+	if term(transformed, "transformed tiles") == 0 || term(transformed, "weights") == 0 || transformed[0].Time.Value >= direct[0].Time.Value {
+		t.Errorf("%+v", transformed[0].Terms)
+	}
+}
+
+// TestWindowsAtLineEnds: packing windows two apart takes longer, for each element, where vectors go on in the next line of results: in lines of 33, and not in lines of 32. What has one
+// result has no lines.
+func TestWindowsAtLineEnds(t *testing.T) {
+	packing := func(side int64) float64 {
+		s := sample.New("conv")
+		s.Conv(s.Float(1, 16, 2*side, 2*side), 32, 3, 2, 1)
+		return term(priced(t, s, 1), "packing of") / float64(side*side)
+	}
+	even := packing(32)
+	for side, times := range map[int64]float64{16: 1, 64: 1, 33: 1 + (16.0/33)*(1-1.0/16)*(54-16)/16, 24: 1 + (16.0/24)*(1-1.0/2)*(54-16)/16} {
+		if got := packing(side) / even; math.Abs(got/times-1) > 1e-9 {
+			t.Errorf("lines of %d take %.4f of the time of lines of 32 for each element, expected %.4f", side, got, times)
+		}
+	}
+	for _, pads := range []string{"[0, 0]", "[1, 1]"} {
+		g := read(t, fmt.Sprintf(`tapc 1
+%%x = tensor float32 [0:1, 0:16, 0:3, 0:3]
+%%w = tensor float32 [0:32, 0:16, 0:3, 0:3]
+%%y = tensor float32 [0:1, 0:32, 0:%d, 0:%[1]d]
+operation op:conv {pads: %s, pads_end: %[2]s, strides: [3, 3]} (X: %%x, W: %%w) -> (Y: %%y)
+`, 1, pads))
+		if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
+			t.Fatal(err)
+		}
+		if k := program(t, g, 1); k[0].Time.Value <= 0 {
+			t.Errorf("%+v", k)
+		}
+	}
+}
