@@ -11,7 +11,7 @@ import (
 )
 
 // constants puts the dimension of a constant innermost along which all kernels that read it write neighbours, as the filters of a
-// convolution channel by channel have it: vectors are then loaded in one piece. Factors of products have an order of their own anyway.
+// convolution channel by channel have it, or that its lanes follow then (lanes): vectors are then loaded in one piece. Factors of products have an order of their own anyway.
 func (c *chooser) constants() (changed []ir.NodeID) {
 	buffers := whole.Buffers(c.g)
 	inner := map[ir.NodeID]int{} // -1 where kernels disagree
@@ -21,6 +21,10 @@ func (c *chooser) constants() (changed []ir.NodeID) {
 			continue
 		}
 		lane := lane(k, buffers)
+		var filter *schedule.Operand
+		if nest.FewFilters(k) {
+			_, filter, _, _ = windowed(k)
+		}
 		product := ordersFactors(nest.Classify(k, buffers).Allowed(k.Allow))
 		for i := range k.Operands {
 			o := &k.Operands[i]
@@ -31,6 +35,11 @@ func (c *chooser) constants() (changed []ir.NodeID) {
 			dim := -1
 			if lane >= 0 && !product {
 				dim = only(k, o, lane)
+			}
+			if o == filter {
+				if d := c.lanes(k, o, buffers); d >= 0 {
+					dim = d
+				}
 			}
 			if old, ok := inner[o.Buffer]; ok && old != dim {
 				dim = -1

@@ -4,7 +4,7 @@
 // whatever the windows, strides and pads are. The choice is made once for all buffers that kernels connect dimension by
 // dimension, so nothing is copied from one order to another between them. Other buffers stay row-major, and so do
 // constants, but for those that kernels read vectors of along another dimension, and what is computed of them. Rows that would stand a
-// multiple of 4 KiB apart have a line of the cache between them. Values do not change.
+// multiple of 4 KiB apart have a line of the cache between them. Filters that are no constants are copied into the order that the lanes of a convolution of few of them want. Values do not change.
 // Read next: passes/tile.
 package layout
 
@@ -75,7 +75,8 @@ func Run(g *ir.Graph, model cost.Model) (int, error) {
 		}
 		changed -= taken
 	}
-	return changed + c.spread(), nil
+	copied, err := c.filters()
+	return changed + copied + c.spread(), err
 }
 
 // restore gives buffers the order back that they had where a contraction would be none with their channels innermost, as a convolution of one row of an image with pads around it: its sum

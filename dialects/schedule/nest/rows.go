@@ -57,7 +57,7 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 		if like == nil && d.Extent < 2 || i >= len(free) && (few || !foldsAll(k, d)) || !r.readable(k, buffers, d) {
 			continue
 		}
-		if cost := r.cost(k, d, loads); at < 0 || cost < least {
+		if cost := r.cost(k, d, loads, fold, few); at < 0 || cost < least {
 			best, at, least = d, i, cost
 		}
 	}
@@ -214,13 +214,18 @@ func foldsAll(k *schedule.Kernel, d Dim) bool {
 	})
 }
 
-// cost is the time of a point in loads of a vector, for all lanes, live or not; branches is how often each operand is loaded.
-func (r *Rows) cost(k *schedule.Kernel, d Dim, branches []int) float64 {
-	loads := 0
-	for i := range r.Views {
-		loads += branches[i] * r.Loads(k, i, d)
+// cost is the time of a point in loads of a vector, for all lanes, live or not; branches is how often each operand is loaded. Where there are few filters, what moves along no dimension of the sum is
+// read or written once for all of it.
+func (r *Rows) cost(k *schedule.Kernel, d Dim, branches []int, fold []Dim, few bool) float64 {
+	loads := 0.0
+	for i, v := range r.Views {
+		n := float64(branches[i] * r.Loads(k, i, d))
+		if few && len(Followed(fold, v, true)) == 0 {
+			n /= float64(Points(fold))
+		}
+		loads += n
 	}
-	return float64(loads) * float64((d.Extent+usualLanes-1)/usualLanes*usualLanes) / float64(d.Extent)
+	return loads * float64((d.Extent+usualLanes-1)/usualLanes*usualLanes) / float64(d.Extent)
 }
 
 // Loads is the time in loads of a vector that an operand's elements take along a dimension.
