@@ -15,6 +15,7 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/feed"
@@ -195,7 +196,7 @@ func (s suite) schedules(device Device, shards ...string) (in, want map[string]t
 	lib := kernels.Builtin()
 	var requests []shard.Request
 	for _, text := range shards {
-		r, err := shard.Parse(text)
+		r, err := planfile.ParseCut(text)
 		s.check(err)
 		requests = append(requests, r)
 	}

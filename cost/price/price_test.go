@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/sample"
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -307,7 +308,7 @@ func pricedParts(t *testing.T, s *sample.Graph, requests []string) []price.Kerne
 		t.Fatal(err)
 	}
 	for _, r := range requests {
-		request, err := shard.Parse(r)
+		request, err := planfile.ParseCut(r)
 		if err == nil {
 			_, err = shard.Run(g, kernels.Builtin(), []shard.Request{request})
 		}

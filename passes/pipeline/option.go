@@ -113,6 +113,17 @@ func (v OptionValues) Bool(name string) bool { return v.value(name, Bool).int !=
 // Text gives the value of an option of type String or Path.
 func (v OptionValues) Text(name string) string { return v.value(name, String, Path).text }
 
+// Texts gives all values of an option of type String or Path that may be given several times.
+func (v OptionValues) Texts(name string) (list []string) {
+	v.value(name, String, Path)
+	for _, s := range v.given {
+		if s.Name == name {
+			list = append(list, s.Value)
+		}
+	}
+	return list
+}
+
 // Float gives the value of an option of type Float.
 func (v OptionValues) Float(name string) float64 { return v.value(name, Float).num }
 

@@ -302,7 +302,7 @@ func (p *parser) setting(owner string, options []Option, before []Setting, s Set
 			names = append(names, o.Name)
 		}
 		p.notKnown(at, "%s has no option %q%s", owner, s.Name, didYouMean(s.Name, names))
-	case slices.ContainsFunc(before, func(b Setting) bool { return b.Name == s.Name }):
+	case !options[i].Many && slices.ContainsFunc(before, func(b Setting) bool { return b.Name == s.Name }):
 		p.fail(at, "option %s is there twice", s.Name)
 	default:
 		if _, err := options[i].parse(s.Value); err != nil {

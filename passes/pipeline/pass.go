@@ -66,6 +66,8 @@ type Option struct {
 	Doc     string
 	Type    OptionType
 	Default string
+	// Many lets a step give the option several times; OptionValues.Texts has all values.
+	Many bool
 	// Required makes a pipeline that leaves the option out an error.
 	Required bool
 	// Words are the values that an option of type String may have; any if there are none.

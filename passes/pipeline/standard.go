@@ -37,15 +37,16 @@ func (s Standard) String() string {
 // Fact is something that the standard pipeline is asked for, which options take their values from.
 type Fact uint8
 
-// The facts. The first six are lists: a pass that takes some is there once for each value, in the order of its options, and not without one.
+// The facts. The first five are lists: a pass that takes some is there once for each value, in the order of its options. Shards all go to one use of a pass. A pass that takes any of these six is not
+// there without one.
 const (
 	NoFact        Fact = iota
 	Bindings           // data files whose tensors become constants
 	Plans              // files that say how operations are cut
-	Shards             // what is cut into shards, and into how many
 	Choices            // how choices are made that are still open
 	Composites         // definitions whose uses stay until they are cut, with commas between; "" is none
 	CutComposites      // definitions whose uses stay although they were cut
+	Shards             // what is cut into shards, and into how many
 	Reshards           // what happens where layouts on a mesh do not agree
 	Machines           // what transfers are priced for
 	Propagated         // a file for the layouts that are found out
@@ -136,12 +137,12 @@ func (t *Table) Using(f Fact, r Request) []string {
 
 // uses gives the steps that a pass has in the standard pipeline.
 func (p *Pass) uses(r Request) []Step {
-	lists := p.lists()
+	lists, many := p.lists(), slices.ContainsFunc(p.Options, func(o Option) bool { return o.Many })
 	switch {
 	case p.Standard.Phase == OnRequest, p.Standard.Phase == Simplifying && !r.Simplify, p.Gives > r.Last,
-		lists == nil && r.From == ScheduledKernels:
+		lists == nil && !many && r.From == ScheduledKernels:
 		return nil
-	case lists == nil:
+	case lists == nil && !many:
 		return []Step{{Pass: p, Settings: p.settings(r)}}
 	}
 	var out []Step
@@ -154,6 +155,10 @@ func (p *Pass) uses(r Request) []Step {
 			out = append(out, Step{Pass: p, Settings: settings})
 		}
 	}
+	alone := slices.ContainsFunc(p.Options, func(o Option) bool { return o.Many && len(r.Facts[o.Fact]) > 0 }) && !slices.ContainsFunc(p.Options, func(o Option) bool { return o.Required })
+	if len(out) == 0 && alone {
+		out = append(out, Step{Pass: p, Settings: p.settings(r)})
+	}
 	return out
 }
 
@@ -161,8 +166,15 @@ func (p *Pass) uses(r Request) []Step {
 func (p *Pass) settings(r Request) []Setting {
 	var out []Setting
 	for _, o := range p.Options {
-		if v := r.Facts[o.Fact]; o.Fact != NoFact && !o.Fact.isList() && len(v) > 0 {
-			out = append(out, Setting{o.Name, v[0]})
+		v := r.Facts[o.Fact]
+		if o.Fact == NoFact || o.Fact.isList() || len(v) == 0 {
+			continue
+		}
+		if !o.Many {
+			v = v[:1]
+		}
+		for _, x := range v {
+			out = append(out, Setting{o.Name, x})
 		}
 	}
 	return out

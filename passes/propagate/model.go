@@ -92,8 +92,17 @@ type Partial func(g *ir.Graph, lib *kernels.Library, allow permission.Set, n *ir
 
 // cutOtherwise says whether the plan says how an operation is cut, so that what its parts select is not known here.
 func (p *propagation) cutOtherwise(o *operation) bool {
-	kernel := o.n.Body.(*tensorops.Operation).Kernel
-	return slices.ContainsFunc(p.plan.Cuts, func(c planfile.Cut) bool { return c.Target == o.n.Label || c.Target == kernel })
+	return cutBy(p.plan.Cuts, o.n.Label, o.n.Body.(*tensorops.Operation).Kernel) != nil
+}
+
+// cutBy gives the last of some cuts that names an operation; nil if none does.
+func cutBy(cuts []planfile.Cut, label, kernel string) *planfile.Cut {
+	for i := len(cuts) - 1; i >= 0; i-- {
+		if c := &cuts[i]; c.Target == label || c.Target == kernel {
+			return c
+		}
+	}
+	return nil
 }
 
 // ways gives how an operand of an operation gets from where its tensor lies to where the operation reads it, or from where that gives it to a layout.

@@ -2,7 +2,9 @@ package propagate
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strings"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
@@ -22,6 +24,7 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, split Partial) pipe
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		Options: []pipeline.Option{
 			{Name: "plan", Doc: "the plan file (docs/plans.md) whose mesh and tensors are propagated", Type: pipeline.Path, Required: true, Fact: pipeline.Plans},
+			{Name: "at", Doc: "what is cut otherwise, as the option of pass shard has it: what the plan says of that is replaced", Type: pipeline.String, Many: true, Fact: pipeline.Shards},
 			{Name: "reshard", Doc: "what happens where layouts do not agree: a transfer, which is reported, or an error", Type: pipeline.String, Default: Implicit,
 				Words: []string{Implicit, Refuse}, Fact: pipeline.Reshards},
 			{Name: "machine", Doc: "the machine that transfers are priced for: a name that tapc machine lists, or the path of a machine file", Type: pipeline.String,
@@ -44,6 +47,13 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, split Partial) pipe
 				if s.Machine, err = machine.Find(name); err != nil {
 					return err
 				}
+			}
+			at := p.Texts("at")
+			if err := tell(p, plan, at, s); err != nil {
+				return err
+			}
+			if plan.Cuts, err = plan.Behind(at); err != nil {
+				return err
 			}
 			var complete *planfile.Plan
 			if p.Text("write") != "" {
@@ -86,4 +96,35 @@ func report(p *pipeline.Context, transfers []Transfer) error {
 		p.Remark(t.Diagnostic(diag.Remark))
 	}
 	return refused.Err()
+}
+
+// tell tells which operations the layouts of a plan would cut that others, given beside it, replace.
+func tell(p *pipeline.Context, plan *planfile.Plan, at []string, s Settings) error {
+	if len(at) == 0 || len(plan.Tensors) == 0 {
+		return nil
+	}
+	given, err := (&planfile.Plan{}).Behind(at)
+	if err != nil {
+		return err
+	}
+	g := p.Graph.Clone() // which gets signatures
+	operations, err := Find(g, plan, s)
+	if err != nil {
+		return err
+	}
+	for _, o := range operations {
+		var along []string
+		for d, axes := range o.Axes {
+			if len(axes) > 0 {
+				along = append(along, o.Names[d]+":"+plan.Mesh.Names(axes))
+			}
+		}
+		by := cutBy(given, o.Label, o.Kernel)
+		if by == nil || along == nil || cutBy(plan.Cuts, o.Label, o.Kernel) != nil {
+			continue
+		}
+		p.Remark(diag.Diagnostic{Code: "TAP0872", Constraint: constraint, Severity: diag.Remark, Location: p.Graph.At(p.Graph.Node(o.Node), ""),
+			Message: fmt.Sprintf("%v replaces the cut of %s that follows from how the plan lays out tensors: %s", by, o.Name, strings.Join(along, ", "))})
+	}
+	return nil
 }

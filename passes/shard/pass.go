@@ -3,7 +3,9 @@ package shard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
@@ -29,12 +31,13 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pi
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		Options: []pipeline.Option{
 			{Name: "plan", Doc: "the cuts of a plan file (docs/plans.md)", Type: pipeline.Path, Fact: pipeline.Plans},
-			{Name: "at", Doc: "what is cut, and how along each index dimension: KERNEL=2x2 or LABEL=2x2", Type: pipeline.String, Fact: pipeline.Shards},
+			{Name: "at", Doc: "what is cut, and how along each index dimension: KERNEL=2x2 or LABEL=2x2; several times for several, which come behind those of a plan", Type: pipeline.String, Many: true,
+				Fact: pipeline.Shards},
 			pipeline.AllowOption,
 			{Name: "devices", Doc: "how many devices there are, over which the parts of what is cut along a reduced dimension are spread; 0 leaves that to what runs behind", Type: pipeline.Int, Default: "0", Fact: pipeline.Devices},
 		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			requests, planned, err := requests(p.Text("at"), p.Text("plan"))
+			plan, requests, err := requests(p.Texts("at"), p.Text("plan"))
 			if err != nil {
 				return err
 			}
@@ -42,16 +45,30 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pi
 			if err != nil {
 				return err
 			}
-			allow |= planned
-			x := sharder{g: p.Graph, lib: lib, allow: allow, partial: partial}
-			n, err := x.run(requests)
-			if err != nil {
+			for _, d := range replaced(p.Graph, plan.Cuts, requests) {
+				p.Remark(d)
+			}
+			x := sharder{g: p.Graph, lib: lib, allow: allow | plan.Permissions, partial: partial}
+			from := ir.NodeID(p.Graph.Bound())
+			whole(p.Graph) // before what is cut, as behind pass propagate: the order is one with a plan and without
+			if _, err := x.run(requests); err != nil {
 				return err
 			}
-			p.Count("applications", n+whole(p.Graph))
+			whole(p.Graph)
+			p.Count("applications", added(p.Graph, from))
 			return spread(p.Graph, x.reductions, int64(p.Int("devices")))
 		},
 	}
+}
+
+// added counts the applications whose nodes are behind others.
+func added(g *ir.Graph, from ir.NodeID) (n int) {
+	for x := range g.Nodes() {
+		if _, ok := x.Body.(*application.Application); ok && x.ID >= from {
+			n++
+		}
+	}
+	return n
 }
 
 // asked adds to an error of a cut where a plan asks for that.
@@ -173,24 +190,58 @@ func (s *sharder) reduced(r Request, list []*ir.Node) (parts bool, n int, err er
 	return made != nil, n, nil
 }
 
-// requests joins what the options of the pass ask for, and gives the permissions of the plan.
-func requests(at, plan string) (out []Request, allow permission.Set, err error) {
-	if at == "" && plan == "" {
-		return nil, 0, diag.Usage("shard: nothing to cut; expected shard{at=\"op:linear=2x2\"} or shard{plan=FILE}")
+// requests gives the plan of a file, which is empty without one, and all that is asked for: its cuts with others behind them.
+func requests(at []string, file string) (*planfile.Plan, []Request, error) {
+	plan := &planfile.Plan{}
+	if len(at) == 0 && file == "" {
+		return nil, nil, diag.Usage("shard: nothing to cut; expected shard{at=\"op:linear=2x2\"} or shard{plan=FILE}")
 	}
-	if plan != "" {
-		p, err := planfile.Read(plan)
-		if err != nil {
-			return nil, 0, err
+	if file != "" {
+		var err error
+		if plan, err = planfile.Read(file); err != nil {
+			return nil, nil, err
 		}
-		out, allow = p.Cuts, p.Permissions
 	}
-	if at != "" {
-		r, err := Parse(at)
-		if err != nil {
-			return nil, 0, err
+	all, err := plan.Behind(at)
+	return plan, all, err
+}
+
+// replaced tells which cuts of a plan others replace, that were given beside it.
+func replaced(g *ir.Graph, planned, requests []Request) (list []diag.Diagnostic) {
+	if len(planned) == 0 {
+		return nil
+	}
+	named := operations(g)
+	last := func(list []Request) map[ir.NodeID]int {
+		holds := map[ir.NodeID]int{}
+		for i, r := range list {
+			for _, op := range named[r.Target] {
+				holds[op.ID] = i
+			}
 		}
-		out = append(out, r)
+		return holds
 	}
-	return out, allow, nil
+	before, after := last(planned), last(requests)
+	for i, c := range planned {
+		var names, by []string
+		for _, op := range named[c.Target] {
+			r := requests[after[op.ID]]
+			if before[op.ID] != i || r.From.File != "" {
+				continue
+			}
+			names = append(names, g.Name(op.ID))
+			if !slices.Contains(by, r.String()) {
+				by = append(by, r.String())
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s replaces what the plan says of %s", strings.Join(by, ", "), names[0])
+		if n := len(names) - 1; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		list = append(list, diag.Diagnostic{Code: "TAP0871", Constraint: "shard", Severity: diag.Remark, Location: c.From, Message: text})
+	}
+	return list
 }

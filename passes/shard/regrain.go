@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -32,7 +33,7 @@ func regrain(name, doc, at string, do regrained, lib *kernels.Library, whole fun
 		Name: name, Doc: doc, Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
 		Options: []pipeline.Option{{Name: "at", Doc: at, Type: pipeline.String, Required: true}},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			r, err := Parse(p.Text("at"))
+			r, err := planfile.ParseCut(p.Text("at"))
 			if err != nil {
 				return diag.Usage("%s: expected %s{at=\"TARGET=2x1\"}, found %q", name, name, p.Text("at"))
 			}

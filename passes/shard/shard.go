@@ -7,7 +7,6 @@ package shard
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
@@ -21,19 +20,6 @@ import (
 // Request asks for the operations that Target names, a kernel name or a label, to be cut. From is its place in a plan; without one, it is
 // the command line's.
 type Request = planfile.Cut
-
-// Parse reads "TARGET=CUT", such as op:linear=2x2: the target, and the cut as package cut reads it.
-func Parse(text string) (Request, error) {
-	at := strings.LastIndexByte(text, '=')
-	if at <= 0 {
-		return Request{}, diag.Usage("--shard %q: expected TARGET=CUT, such as op:linear=2x2", text)
-	}
-	c, err := cut.Parse(text[at+1:])
-	if err != nil {
-		return Request{}, diag.Usage("--shard %q: %v", text, err)
-	}
-	return Request{Target: text[:at], Cut: c}, nil
-}
 
 // Run cuts the operations that each request names, replacing applications they had, and gives the number of applications
 // made. A request that names nothing, or does not fit an operation's index, is an error.

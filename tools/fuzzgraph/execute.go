@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
@@ -113,7 +114,7 @@ func (g *graph) requests(x *ir.Graph) []shard.Request {
 		label := fmt.Sprintf("op%d", n)
 		for node := range x.Nodes() {
 			if op, ok := node.Body.(*tensorops.Operation); ok && node.Label == label && op.Kernel == kernels.ID(s.decl.Name) && s.shards != "" && !g.simplify {
-				if r, err := shard.Parse(label + "=" + s.shards); err == nil {
+				if r, err := planfile.ParseCut(label + "=" + s.shards); err == nil {
 					list = append(list, r)
 				}
 			}

@@ -175,6 +175,9 @@ func Graph(ctx context.Context, a *app.App, file string, f *Flags, g *ir.Graph, 
 	}
 	content.CollectWhileCompiling(a.Tuned)
 	result, err := f.Passes.RunPasses(ctx, p, g)
+	if err == nil && last > pipeline.OperationExpression {
+		err = f.Cuts.Written()
+	}
 	if err == nil {
 		err = tune.Use(ctx, result.Graph, f.Options.Tuned, f.TunedProgram(), a.Stderr)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -16,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/inputfile"
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -60,10 +63,27 @@ func (c *Cuts) Priced() { c.plan.alone = true }
 
 // Check refuses flags that say nothing, or what can not be read.
 func (c *Cuts) Check() error {
-	if c.plan.write != "" && c.plan.file != "" && len(c.shards) > 0 {
-		return diag.Usage("--write-plan writes what --plan says, without --shard: expected its cuts in the plan, under \"cuts\"")
+	if !c.Given() && c.plan.write != "" {
+		return diag.Usage("--write-plan goes with --plan or --shard, which it writes")
 	}
-	return c.plan.Check()
+	return c.plan.check()
+}
+
+// Written writes the plan of the flags to the file of --write-plan, for a graph that was cut as they say. With --plan pass propagate does so, which knows layouts.
+func (c *Cuts) Written() error {
+	if c.plan.write == "" || c.plan.file != "" {
+		return nil
+	}
+	cuts, err := (&planfile.Plan{}).Behind(c.shards)
+	if err != nil {
+		return err
+	}
+	for _, x := range cuts {
+		if !utf8.ValidString(x.Target) {
+			return diag.Usage("--write-plan: no JSON names %q, which is no UTF-8: expected labels that are, or the cut by --shard alone", x.Target)
+		}
+	}
+	return outputfile.Replace(c.plan.write, 0o644, func(f *os.File) error { return planfile.Write(f, &planfile.Plan{Cuts: cuts}) })
 }
 
 // Permissions are those that the plan gives.
@@ -71,6 +91,9 @@ func (c *Cuts) Permissions() permission.Set { return c.plan.Permissions() }
 
 // Takes refuses a graph, which was read from a file, that is past what the flags say: a plan is for one that was not cut yet, shards are for one that is not scheduled.
 func (c *Cuts) Takes(g *ir.Graph, file string) error {
+	if c.plan.file == "" && c.plan.write != "" {
+		return Past(g, file, "--write-plan="+c.plan.write+" writes how a graph is cut", pipeline.OperationExpression)
+	}
 	if c.plan.file == "" && len(c.shards) > 0 {
 		return Past(g, file, "--shard says how a graph is cut", pipeline.ApplicationExpression)
 	}
@@ -202,7 +225,7 @@ func (p *Plan) Add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.devices, "devices", 0, "spread operations that are cut over so many devices; the plan's number if it has one, else 1")
 	fs.BoolVar(&p.refuse, "no-implicit-reshard", false, "refuse a plan whose layouts do not agree everywhere, instead of moving data")
 	fs.StringVar(&p.on, "machine", "", "price the transfers of a plan for this machine: a name that tapc machine lists, or a machine file")
-	fs.StringVar(&p.write, "write-plan", "", "write the plan to this `FILE`, with how all tensors that have a label lie on its mesh")
+	fs.StringVar(&p.write, "write-plan", "", "write the plan to this `FILE`, with all cuts and how all tensors that have a label lie on its mesh")
 	flagnames.Texts(fs, "plan")
 	flagnames.Files(fs, flagnames.Written, "write-plan")
 	Machine(fs)
@@ -236,14 +259,18 @@ func (p *Plan) Permissions() permission.Set {
 
 // Check refuses flags that go with a plan where there is none, and a plan that can not be read.
 func (p *Plan) Check() error {
+	if p.file == "" && p.write != "" {
+		return diag.Usage("--write-plan goes with --plan, whose layouts it writes")
+	}
+	return p.check()
+}
+
+func (p *Plan) check() error {
 	if p.file == "" && p.refuse {
 		return diag.Usage("--no-implicit-reshard goes with --plan")
 	}
 	if p.file == "" && p.on != "" && !p.alone {
 		return diag.Usage("--machine goes with --plan, whose transfers it prices")
-	}
-	if p.file == "" && p.write != "" {
-		return diag.Usage("--write-plan goes with --plan, whose layouts it writes")
 	}
 	if p.flags.Changed("devices") && (p.devices < 1 || p.devices > planfile.MaxDevices) {
 		return diag.Usage("--devices=%d: expected 1 to %d", p.devices, planfile.MaxDevices)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/application/cut"
@@ -55,6 +56,32 @@ func (c Cut) String() string {
 		return "--shard " + c.Target
 	}
 	return fmt.Sprintf("the cut of %s in %s", c.Target, c.From)
+}
+
+// ParseCut reads "TARGET=CUT", such as op:linear=2x2: the target, and the cut as package cut reads it.
+func ParseCut(text string) (Cut, error) {
+	at := strings.LastIndexByte(text, '=')
+	if at <= 0 {
+		return Cut{}, diag.Usage("--shard %q: expected TARGET=CUT, such as op:linear=2x2", text)
+	}
+	c, err := cut.Parse(text[at+1:])
+	if err != nil {
+		return Cut{}, diag.Usage("--shard %q: %v", text, err)
+	}
+	return Cut{Target: text[:at], Cut: c}, nil
+}
+
+// Behind gives the cuts of a plan with those of a list of texts behind them, as if all were in a plan: of several with one target, which a plan has once, the last.
+func (p *Plan) Behind(texts []string) ([]Cut, error) {
+	list := slices.Clone(p.Cuts)
+	for _, text := range texts {
+		c, err := ParseCut(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(slices.DeleteFunc(list, func(x Cut) bool { return x.Target == c.Target }), c)
+	}
+	return list, nil
 }
 
 // Annotation says how a tensor, named by its label, lies on the mesh.

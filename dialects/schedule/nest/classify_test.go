@@ -3,6 +3,7 @@ package nest_test
 import (
 	"slices"
 	"strings"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects"
@@ -121,7 +122,7 @@ func cutAll(t *testing.T, g *ir.Graph, cut string) {
 	t.Helper()
 	for n := range g.Nodes() {
 		if op, ok := n.Body.(*tensorops.Operation); ok && op.Kernel != "op:constant" {
-			r, err := shard.Parse(op.Kernel + "=" + cut)
+			r, err := planfile.ParseCut(op.Kernel + "=" + cut)
 			if err != nil {
 				t.Fatal(err)
 			}
