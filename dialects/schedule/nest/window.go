@@ -177,12 +177,12 @@ func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*sched
 	return true
 }
 
-// turn makes such a copy of an image whose pixels are neighbours among the results, if many constant filters share it: turning the image and the sums
+// turn makes such a copy of an image whose pixels are neighbours among the results, if many filters share it, constants or fewer than pixels: turning the image and the sums
 // costs less than a copy of its windows, which goes lane by lane where pixels of the image are apart.
 func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, image int, live zspace.Range, filter int) bool {
 	t := *c
 	store, ok := t.stored(k)
-	if !ok || !copiable(c, k, image, filter) || !Prepackable(buffers[k.Operands[filter].Buffer]) || !copies(&t, k, buffers, free, image, live, filter) {
+	if !ok || !copiable(c, k, image, filter) || !copies(&t, k, buffers, free, image, live, filter) {
 		return false
 	}
 	t.Left, t.Right, t.Transposed = image, filter, true
@@ -190,7 +190,13 @@ func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.B
 	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 {
 		return false
 	}
-	if c.like == nil && (t.Row.Extent < minTurnedRows || abs(t.Row.Step(c.Views[image])) <= maxApart && (t.Col.Extent+turnedColumns-1)/turnedColumns*turnedColumns*4 > t.Col.Extent*5) {
+	apart := abs(t.Row.Step(c.Views[image])) > maxApart
+	windows := &Contraction{Views: c.Views, Sum: c.Sum, Left: filter, Right: image}
+	if c.like == nil && !Prepackable(buffers[k.Operands[filter].Buffer]) &&
+		(!apart || t.Uses() < t.Col.Extent || !slices.Equal(t.summed(k, free), windows.summed(k, free))) {
+		return false // in each run more elements of filters would be packed than of windows, or sums would have another order than without this copy
+	}
+	if c.like == nil && (t.Row.Extent < minTurnedRows || !apart && (t.Col.Extent+turnedColumns-1)/turnedColumns*turnedColumns*4 > t.Col.Extent*5) {
 		return false
 	}
 	*c = t
