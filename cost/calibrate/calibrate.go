@@ -6,6 +6,7 @@
 package calibrate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -105,7 +106,9 @@ type Run struct {
 	options Options
 	machine *machine.Machine
 	probes  []probe
+	cores   []int         // on which programs run, from the first
 	paces   []float64     // that cores had, the shortest first
+	fastest float64       // of the paces that are usual
 	wait    time.Duration // that is left
 }
 
@@ -150,39 +153,78 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return &Run{options: o, machine: m, probes: list, wait: o.Wait}, nil
+	return &Run{options: o, machine: m, probes: list, cores: cores(), wait: o.Wait}, nil
 }
 
-// Round measures each probe once more. The pace behind some is that before the next, unless it is one to wait for.
+// Round measures each probe once more. The pace behind some is that before the next, unless it is one to wait for. While there is time for it, what was measured of unusual cores is measured again.
 func (r *Run) Round(ctx context.Context) error {
-	before, err := r.Settle(ctx)
-	for from := 0; err == nil && from < len(r.probes); {
-		i, end := from, time.Now().Add(between)
-		for ; err == nil && i < len(r.probes) && (i == from || time.Now().Before(end)); i++ {
-			err = r.probes[i].run(ctx)
+	var before Pace
+	for from, tries := 0, 1; from < len(r.probes); tries++ {
+		begin := time.Now()
+		var err error
+		if threads := r.probes[from].threads; before == nil || r.Unusual(before, threads) {
+			if before, err = r.Settle(ctx, threads); err != nil {
+				return err
+			}
+			begin = time.Now()
 		}
+		var times []float64
+		for len(times) == 0 || from+len(times) < len(r.probes) && time.Since(begin) < between {
+			t, err := r.measure(ctx, &r.probes[from+len(times)])
+			if err != nil {
+				return err
+			}
+			times = append(times, t)
+		}
+		after, err := r.Pace(ctx)
 		if err != nil {
 			return err
 		}
-		var after float64
-		if after, err = r.Pace(ctx); err != nil {
-			return err
+		paces := [2]Pace{before, after}
+		if before = after; tries < mostTries && r.wait > 0 && r.unusual(paces, r.probes[from].threads) {
+			r.wait -= time.Since(begin)
+			continue
 		}
-		for ; from < i; from++ {
-			r.probes[from].paces = append(r.probes[from].paces, [2]float64{before, after})
+		for _, t := range times {
+			r.probes[from].times, r.probes[from].paces = append(r.probes[from].times, t), append(r.probes[from].paces, paces)
+			from++
 		}
-		if before = after; r.Unusual(after) && from < len(r.probes) {
-			before, err = r.Settle(ctx)
-		}
+		tries = 0
 	}
-	return err
+	return nil
+}
+
+// mostTries is how often something is measured at most in a round.
+const mostTries = 4
+
+// unusual says whether the cores were, before or behind something on so many threads.
+func (r *Run) unusual(paces [2]Pace, threads int64) bool {
+	return r.Unusual(paces[0], threads) || r.Unusual(paces[1], threads)
+}
+
+// Sample measures a program as a probe is measured in a round, on the first cores. It gives the paces of the cores before and behind it, too.
+func (r *Run) Sample(ctx context.Context, program string, runs int, threads int64) (t float64, paces [2]Pace, err error) {
+	for range mostTries {
+		if paces[0], err = r.Settle(ctx, threads); err != nil {
+			return 0, paces, err
+		}
+		begin := time.Now()
+		if t, err = r.Time(ctx, program, runs, threads); err != nil {
+			return 0, paces, err
+		}
+		if paces[1], err = r.Pace(ctx); err != nil || r.wait <= 0 || !r.unusual(paces, threads) {
+			return t, paces, err
+		}
+		r.wait -= time.Since(begin)
+	}
+	return t, paces, nil
 }
 
 // Hop gives the seconds that a program takes now in which one core waits for another again and again; 0 of one core.
 func (r *Run) Hop(ctx context.Context) (float64, error) {
 	for i := range r.probes {
 		if p := &r.probes[i]; p.what == handing {
-			return Time(ctx, p.program, hopRuns, p.threads)
+			return r.Time(ctx, p.program, hopRuns, p.threads)
 		}
 	}
 	return 0, nil
@@ -225,6 +267,14 @@ func (r *Run) Hops() []float64 {
 		}
 	}
 	return nil
+}
+
+// Usual is the middle one of times that one thing took in one state of the machine, the earlier of two; 0 of none.
+func Usual(times []float64) float64 {
+	if len(times) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(times))[(len(times)-1)/2]
 }
 
 // Median is the middle one of several times, the later of two; 0 of none.
@@ -335,27 +385,39 @@ func (r *Run) rounds(ctx context.Context) error {
 	return nil
 }
 
-// run measures a probe once.
-func (p *probe) run(ctx context.Context) error {
-	n := leastRuns
-	if best := p.best(); best > 0 {
-		n = Runs(best, p.threads, perRun, together)
-	}
-	t, err := Time(ctx, p.program, n, p.threads)
+// measure gives the seconds of a probe now.
+func (r *Run) measure(ctx context.Context, p *probe) (float64, error) {
 	if p.what == copying {
-		t, err = copied(ctx, p.program, p.threads)
+		return copied(ctx, p.program, p.threads)
 	}
-	if err == nil {
-		p.times = append(p.times, t)
+	n := leastRuns
+	if usual := Usual(p.times); usual > 0 {
+		n = Runs(usual, p.threads, perRun, together)
 	}
-	return err
+	return r.Time(ctx, p.program, n, p.threads)
 }
 
 // Time runs a program so many times, and gives the 10th percentile of their seconds.
 func Time(ctx context.Context, program string, runs int, threads int64) (float64, error) {
+	return timeOn(ctx, nil, program, runs, threads)
+}
+
+// Time runs a program as the function of the same name does, on the first cores of the run: on one thread it is always the same core.
+func (r *Run) Time(ctx context.Context, program string, runs int, threads int64) (float64, error) {
+	return timeOn(ctx, r.cores[:min(threads, int64(len(r.cores)))], program, runs, threads)
+}
+
+// timeOn runs a program on some cores, on any if they are none.
+func timeOn(ctx context.Context, cores []int, program string, runs int, threads int64) (float64, error) {
 	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(runs), "--threads", strconv.FormatInt(threads, 10))
 	c.WaitDelay = time.Second
-	out, err := c.CombinedOutput()
+	var text bytes.Buffer
+	c.Stdout, c.Stderr = &text, &text
+	err := startOn(c, cores)
+	if err == nil {
+		err = c.Wait()
+	}
+	out := text.Bytes()
 	found := tenth.FindSubmatch(out)
 	if err != nil || found == nil {
 		return 0, failed("running a program that is measured: %s", said(out, err))
@@ -366,31 +428,31 @@ func Time(ctx context.Context, program string, runs int, threads int64) (float64
 
 var tenth = regexp.MustCompile(`p10 (\S+) ms`)
 
-// best is the least of the times, 0 if there is none.
-func (p *probe) best() float64 {
-	if len(p.times) == 0 {
-		return 0
-	}
-	return slices.Min(p.times)
-}
-
-// rate is how many things are done in a second, at the best of all times; its bounds are the rate at the median, and a little more.
+// rate is how many things are done in a second, at the usual time; its bounds are those of the middle half of all times.
 func (p *probe) rate(things float64) machine.Figure {
 	sorted := slices.Sorted(slices.Values(p.times))
-	best, median := sorted[0], sorted[len(sorted)/2]
-	return machine.Figure{Value: things / best, Low: things / median, High: things / best * 1.02}
+	quarter := (len(sorted) - 1) / 4
+	return machine.Figure{Value: things / Usual(sorted), Low: things / sorted[len(sorted)-1-quarter], High: things / sorted[quarter]}
 }
 
-// same is the geometric mean of how much the best times of the even rounds and of the odd ones differ, of those probes that have both.
+// Halves is by which factor the usual time of the even rounds and that of the odd ones differ; false where one of them has none.
+func Halves(times []float64) (factor float64, ok bool) {
+	var half [2][]float64
+	for i, t := range times {
+		half[i%2] = append(half[i%2], t)
+	}
+	if len(half[1]) == 0 {
+		return 1, false
+	}
+	return Usual(half[0]) / Usual(half[1]), true
+}
+
+// same is the geometric mean of how much the even rounds and the odd ones differ, of those probes that have both.
 func same(list []probe) float64 {
 	sum, n := 0.0, 0
 	for _, p := range list {
-		half := [2]float64{math.Inf(1), math.Inf(1)}
-		for i, t := range p.times {
-			half[i%2] = min(half[i%2], t)
-		}
-		if len(p.times) > 1 {
-			sum += math.Abs(math.Log(half[0] / half[1]))
+		if f, ok := Halves(p.times); ok {
+			sum += math.Abs(math.Log(f))
 			n++
 		}
 	}
@@ -399,7 +461,7 @@ func same(list []probe) float64 {
 
 // found is what the system says of the machine: cores, caches and memory.
 func found() (*machine.Machine, error) {
-	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the best of several rounds",
+	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the usual time of several rounds",
 		Localities: []machine.Locality{{Name: "machine", Members: []machine.Member{{Of: "cpu", Count: 1}}}}}
 	d := machine.Device{Name: "cpu", Kind: kind, Units: units()}
 	var err error

@@ -3,8 +3,11 @@ package calibrate
 import (
 	"bytes"
 	"math"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +36,7 @@ func TestConclude(t *testing.T) {
 		if p.what == region && p.threads > 1 {
 			best += 1e-6
 		}
-		p.times = []float64{best * 1.5, best, best * 1.1, best * 1.2}
+		p.times = []float64{best * 1.5, best, best * 0.9, best * 1.2}
 		for j := range p.times {
 			if p.things > 0 {
 				p.times[j] += 30e-9
@@ -140,7 +143,7 @@ func TestLinked(t *testing.T) {
 				t.Fatalf("%v: %s", err, p.plan)
 			}
 			best := map[what]float64{handing: hops * (150e-9 + 30e-9), copying: p.things / 40e9}[p.what]
-			p.times = []float64{2 * best, best, 1.5 * best}
+			p.times = []float64{2 * best, best, 0.8 * best}
 		}
 		l := linked(list, 30e-9)
 		if math.Abs(l.Latency.Value/150e-9-1) > 1e-9 || math.Abs(l.Bandwidth.Value/40e9-1) > 1e-9 || l.Latency.High < l.Latency.Value || l.Bandwidth.Low > l.Bandwidth.Value {
@@ -232,16 +235,62 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// Times at which the cores were slower or faster than they usually are do not count, unless there are no others.
+// Times at which the cores of a probe were slower or faster than cores mostly are do not count, unless there are no others; what other cores did is of no account.
 func TestUsual(t *testing.T) {
-	r := &Run{paces: []float64{0.5, 1, 1, 1.3, 1.4, 1.4, 2, 2}}
-	p := &probe{times: []float64{3, 1, 2, 4}, paces: [][2]float64{{1.1, 1}, {1, 2}, {1.14, 0.9}, {0.5, 1}}}
+	r := &Run{}
+	for _, p := range []Pace{{2.1, 2.2}, {1.5, 2.3}, {2.2, 2.4}, {1.6, 3}, {1.7, 2}} {
+		r.note(p)
+	}
+	if r.fastest != 2 {
+		t.Errorf("usual cores take %v at least", r.fastest)
+	}
+	at := func(first, second float64) [2]Pace { return [2]Pace{{2, first}, {second, 2.2}} }
+	p := &probe{threads: 2, times: []float64{3, 1, 2, 4, 5}, paces: [][2]Pace{at(2, 2.4), at(2, 3), at(2.3, 2.1), at(1.6, 2), at(2, 1.7)}}
 	if got := r.usual(p); !slices.Equal(got, []float64{3, 2}) {
 		t.Errorf("%v", got)
 	}
-	p.paces = [][2]float64{{1.2, 1}, {0.5, 1}, {2, 2}, {1, 1.2}}
+	p.threads = 1
+	if got := r.usual(p); !slices.Equal(got, []float64{3, 2, 4}) {
+		t.Errorf("on one thread: %v", got)
+	}
+	p.paces = slices.Repeat([][2]Pace{at(2, 1.7)}, 5)
 	if got := r.usual(p); !slices.Equal(got, p.times) {
 		t.Errorf("%v", got)
+	}
+}
+
+// Of two states in which cores are as often, the faster one is usual.
+func TestUsualOfTwo(t *testing.T) {
+	r := &Run{}
+	r.note(Pace{2, 1.1, 2.2, 1})
+	if r.fastest != 1 || r.Unusual(Pace{1.1, 2}, 1) || !r.Unusual(Pace{1.1, 2}, 2) {
+		t.Errorf("usual cores take %v at least", r.fastest)
+	}
+}
+
+// A program that may use one core has that core alone, and the next has all again.
+func TestCores(t *testing.T) {
+	all := cores()
+	if runtime.GOOS != "linux" || len(all) == 0 {
+		t.Skip("the system does not say which cores there are")
+	}
+	count := func(on []int) string {
+		var out strings.Builder
+		c := exec.Command("nproc")
+		c.Stdout = &out
+		if err := startOn(c, on); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(out.String())
+	}
+	if got := count(all[:1]); got != "1" {
+		t.Errorf("%s cores", got)
+	}
+	if got := count(nil); got != strconv.Itoa(len(all)) {
+		t.Errorf("%s cores behind it, expected %d", got, len(all))
 	}
 }
 

@@ -4,53 +4,73 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Limits of paces: by which factor a computation takes longer or shorter than it usually does where the cores are in another state, how long is waited for them at a time, between looks, and what may be measured between two.
+// Limits of paces: by which factor those of one state of a core are apart, how long is waited for that state at a time, between looks, and what may be measured between two.
 const (
-	unusual  = 1.15
-	patience = 3 * time.Second
-	interval = 50 * time.Millisecond
-	between  = 500 * time.Millisecond
+	alikePaces = 1.2
+	patience   = 3 * time.Second
+	interval   = 20 * time.Millisecond
+	between    = 200 * time.Millisecond
 )
 
 // paceRuns is how often the program of a pace runs.
-const paceRuns = 8
+const paceRuns = 5
 
-// Pace gives the seconds that a product of matrices takes now on all cores. Those of a virtual machine may take twice as long while other machines compute on the same processor.
-func (r *Run) Pace(ctx context.Context) (float64, error) {
-	var of *probe
-	for i := range r.probes {
-		if p := &r.probes[i]; p.what == products && p.dtype == "float32" && (of == nil || p.threads > of.threads) {
-			of = p
-		}
+// Pace is how many seconds each core took for a product of matrices, all of them at once. A program on n threads runs on the first n.
+type Pace []float64
+
+// Pace measures the cores. Those of a virtual machine may take half as long again while another machine computes on the other thread of the same core, each by itself.
+func (r *Run) Pace(ctx context.Context) (Pace, error) {
+	at := slices.IndexFunc(r.probes, func(p probe) bool { return p.what == products && p.dtype == "float32" && p.threads == 1 })
+	if at < 0 {
+		return nil, nil
 	}
-	if of == nil {
-		return 0, nil
+	pace := make(Pace, len(r.cores))
+	group, measuring := errgroup.WithContext(ctx)
+	for i := range r.cores {
+		group.Go(func() (err error) {
+			pace[i], err = timeOn(measuring, r.cores[i:i+1], r.probes[at].program, paceRuns, 1)
+			return err
+		})
 	}
-	t, err := Time(ctx, of.program, paceRuns, of.threads)
-	if err == nil {
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	r.note(pace)
+	return pace, nil
+}
+
+// note counts a pace. Cores are as usual while their paces are in the range that most paces of this run are in; in the faster one of two that are as common.
+func (r *Run) note(pace Pace) {
+	for _, t := range pace {
 		at, _ := slices.BinarySearch(r.paces, t)
 		r.paces = slices.Insert(r.paces, at, t)
 	}
-	return t, err
-}
-
-// Unusual says whether cores that take so long for that product are slower or faster than they mostly are when nobody else uses them much: a quarter of the paces of this run are shorter.
-func (r *Run) Unusual(pace float64) bool {
-	if len(r.paces) == 0 {
-		return false
+	most, end := 0, 0
+	for i, t := range r.paces {
+		for end < len(r.paces) && r.paces[end] <= alikePaces*t {
+			end++
+		}
+		if end-i > most {
+			most, r.fastest = end-i, t
+		}
 	}
-	usual := r.paces[len(r.paces)/4]
-	return pace > unusual*usual || pace*unusual < usual
 }
 
-// Settle waits until cores are as they usually are, while there is time for it, and gives their pace.
-func (r *Run) Settle(ctx context.Context) (float64, error) {
+// Unusual says whether one of the cores that so many threads run on was slower or faster than cores mostly are.
+func (r *Run) Unusual(pace Pace, threads int64) bool {
+	return slices.ContainsFunc(pace[:min(threads, int64(len(pace)))], func(t float64) bool { return t < r.fastest || t > alikePaces*r.fastest })
+}
+
+// Settle waits until the cores that so many threads run on are as they usually are, while there is time for it, and gives their pace.
+func (r *Run) Settle(ctx context.Context, threads int64) (Pace, error) {
 	for end := time.Now().Add(min(patience, r.wait)); ; {
 		begin := time.Now()
 		pace, err := r.Pace(ctx)
-		if err != nil || !r.Unusual(pace) || !begin.Before(end) {
+		if err != nil || !r.Unusual(pace, threads) || !begin.Before(end) {
 			return pace, err
 		}
 		select {
@@ -62,10 +82,10 @@ func (r *Run) Settle(ctx context.Context) (float64, error) {
 	}
 }
 
-// usual gives the times of a probe that were measured while cores were as they usually are; all if they never were.
+// usual gives the times of a probe that were measured while the cores were as they usually are; all if they never were.
 func (r *Run) usual(p *probe) (out []float64) {
 	for i, t := range p.times {
-		if !r.Unusual(p.paces[i][0]) && !r.Unusual(p.paces[i][1]) {
+		if !r.unusual(p.paces[i], p.threads) {
 			out = append(out, t)
 		}
 	}

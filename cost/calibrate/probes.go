@@ -18,10 +18,10 @@ type probe struct {
 	beyond  bool    // what is touched in turns is larger than the cache
 	what    what
 	dtype   string
-	row     string       // of the rates of products of narrow numbers
-	cache   int          // of bandwidths; the number of caches is memory
-	times   []float64    // in seconds
-	paces   [][2]float64 // of the cores before and behind each
+	row     string    // of the rates of products of narrow numbers
+	cache   int       // of bandwidths; the number of caches is memory
+	times   []float64 // in seconds
+	paces   [][2]Pace // of the cores before and behind each
 }
 
 // what is what a probe finds out.
@@ -183,11 +183,11 @@ func conclude(d *machine.Device, list []probe) {
 			defer giveExchange(d, p) // by what the caches reach
 		case region:
 			if p.threads == 1 {
-				alone = p.best()
+				alone = Usual(p.times)
 				continue
 			}
 			shared := alone / float64(p.threads)
-			d.Region = machine.Figure{Value: max(p.best()-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
+			d.Region = machine.Figure{Value: max(Usual(p.times)-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
 		default:
 			giveRate(d, p)
 		}
@@ -272,7 +272,7 @@ func (p *probe) spare(launch float64) {
 	}
 }
 
-// seconds is the time of a probe: the best, and at most the median.
+// seconds is the usual time of a probe.
 func (p *probe) seconds() machine.Figure {
 	t := p.rate(1)
 	return machine.Figure{Value: 1 / t.Value, Low: 1 / t.High, High: 1 / t.Low}

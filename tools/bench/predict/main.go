@@ -8,7 +8,7 @@
 // With -dir programs, the probes', the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
 // again beside the machine and the times that are there.
 //
-// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it
+// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the middle one of the rounds' 10th percentiles, the earlier of two. With them it
 // prints how far the even and the odd rounds are apart: no price can be held to less. Times before or behind which cores were not as far from each other as they mostly were are left out,
 // and made up for by more rounds: a virtual machine whose cores are moved is another one. So are times before or behind which the cores took longer or shorter for a product of matrices than
 // they usually do, which is waited for: a virtual machine whose processor others use, too, is now a slower and now a faster one.
@@ -236,11 +236,15 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 		return nil, err
 	}
 	usual := func() float64 { return calibrate.Median(run.Hops()) }
-	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual(), run.Unusual) < s.rounds; round++ {
+	unusual := func(pace calibrate.Pace) bool { return run.Unusual(pace, s.threads) }
+	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual(), unusual) < s.rounds; round++ {
 		if err := run.Round(ctx); err != nil {
 			return nil, err
 		}
-		hop, err := run.Hop(ctx)
+		hop, err := usual(), error(nil)
+		if s.threads > 1 {
+			hop, err = run.Hop(ctx)
+		}
 		for i := 0; i < len(list) && err == nil; i++ {
 			hop, err = list[i].run(ctx, run, s.threads, hop)
 		}
@@ -255,7 +259,7 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	for i := range list {
 		r := &list[i]
 		n := len(r.times)
-		r.keep(usual(), run.Unusual)
+		r.keep(usual(), unusual)
 		all, left = all+n, left+n-len(r.times)
 		if len(r.times) < 2 {
 			fmt.Printf("%s is left out: only %d of its %d times are of one machine\n", r.name, len(r.times), n)
@@ -277,36 +281,26 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	return measured, nil
 }
 
-// run runs a program for a round, the first time to know its time, too. It gives how far cores are apart behind it, as they were before.
+// run runs a program for a round, the first time to know its time, too. It gives how far cores are apart behind it, as they were before; of one thread that is of no account.
 func (r *result) run(ctx context.Context, run *calibrate.Run, threads int64, hop float64) (float64, error) {
-	known := 0.0
-	if len(r.times) > 0 {
-		known = r.best()
-	} else {
+	known := calibrate.Usual(r.times)
+	if known == 0 {
 		var err error
-		if known, err = calibrate.Time(ctx, r.program, 10, threads); err != nil {
+		if known, err = run.Time(ctx, r.program, 10, threads); err != nil {
 			return 0, err
 		}
 	}
-	before, err := run.Settle(ctx)
-	if err != nil {
-		return 0, err
+	t, paces, err := run.Sample(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
+	after := hop
+	if err == nil && threads > 1 {
+		after, err = run.Hop(ctx)
 	}
-	t, err := calibrate.Time(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
-	if err != nil {
-		return 0, err
-	}
-	pace, err := run.Pace(ctx)
-	if err != nil {
-		return 0, err
-	}
-	after, err := run.Hop(ctx)
-	r.times, r.hops, r.paces = append(r.times, t), append(r.hops, [2]float64{hop, after}), append(r.paces, [2]float64{before, pace})
+	r.times, r.hops, r.paces = append(r.times, t), append(r.hops, [2]float64{hop, after}), append(r.paces, paces)
 	return after, err
 }
 
 // fewest is how many times that count the program has that has fewest.
-func fewest(list []result, usual float64, unusual func(pace float64) bool) int {
+func fewest(list []result, usual float64, unusual func(calibrate.Pace) bool) int {
 	least := len(list[0].times)
 	for i := range list {
 		r := list[i]
