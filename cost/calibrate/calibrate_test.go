@@ -216,7 +216,7 @@ func TestKeepingIsMeasuredOnce(t *testing.T) {
 		}
 	}
 	for i, c := range d.Caches {
-		part := i+1 < len(d.Caches) && nearby(c, d.Caches[i+1])
+		part := d.Near(i)
 		if n[i] != map[bool]int{false: 2}[part] {
 			t.Errorf("%d probes of %s", n[i], c.Name)
 		}

@@ -81,7 +81,7 @@ func probes(d *machine.Device) (list []probe) {
 		}
 	}
 	for i, c := range d.Caches {
-		if i+1 < len(d.Caches) && nearby(c, d.Caches[i+1]) { // the same cache
+		if d.Near(i) { // the same cache
 			continue
 		}
 		for _, beyond := range []bool{false, true} {

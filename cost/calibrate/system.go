@@ -105,18 +105,12 @@ func caches() ([]machine.Cache, error) {
 // and less of it is there than its size says.
 const farther = 16
 
-// suffix of the name of a part.
-const suffix = " nearby"
-
-// nearby says whether a cache is a part of the next.
-func nearby(c, next machine.Cache) bool { return c.Name == next.Name+suffix }
-
 // split puts a part of a large cache before it.
 func split(list []machine.Cache) (out []machine.Cache) {
 	for i, c := range list {
 		if i > 0 && c.Bytes >= farther*list[i-1].Bytes*max(1, c.Units/list[i-1].Units) {
 			near := c
-			near.Name, near.Bytes = c.Name+suffix, c.Bytes/4
+			near.Name, near.Bytes = c.Name+machine.Nearby, c.Bytes/4
 			out = append(out, near)
 		}
 		out = append(out, c)

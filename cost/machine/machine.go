@@ -86,6 +86,14 @@ const (
 	Passes = 3
 )
 
+// Nearby ends the name of a cache that is the nearer part of the next one.
+const Nearby = " nearby"
+
+// Near says whether a cache of a device is the nearer part of the next one.
+func (d *Device) Near(cache int) bool {
+	return cache+1 < len(d.Caches) && d.Caches[cache].Name == d.Caches[cache+1].Name+Nearby
+}
+
 // Reached gives what so many units of a cache reach together that read and write as much, and that read alone: not known if that is not known of one.
 func (c *Cache) Reached(units int64) (copies, reading Figure) {
 	of := func(one, all Figure) Figure {

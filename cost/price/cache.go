@@ -212,7 +212,7 @@ func levels(d *machine.Device, units int64) (list []level) {
 		}
 		copies, reading := c.Reached(units)
 		l := levelOf(c.Name, copies, reading)
-		l.bytes, l.kept, l.own, l.part = n*float64(c.Bytes), curve(&c), c.Units == 1, part
+		l.bytes, l.kept, l.own, l.part = n*float64(c.Bytes), curve(d, i), c.Units == 1, part
 		if i == 0 {
 			l.ports, l.read, l.write = true, l.alone, copies.Times(machine.Exactly(0.5))
 		}
@@ -230,14 +230,16 @@ func levelOf(name string, copies, reading machine.Figure) level {
 	return level{name: name, alone: reading, read: read, write: write}
 }
 
-// directions gives the bandwidths of what is read and of what is written, from that of copies, which read and write as much, and that of reading
-// alone: half of a copy is read at the latter. A copy that is faster than reading alone says nothing about the two.
+// directions gives the bandwidths of what is read and of what is written, from that of copies, which read and write as much, and that of reading alone: half of a copy is read at the latter.
+// Where reading alone is known to be slower than half of what copies take, it says nothing about the two.
 func directions(copies, reading machine.Figure) (read, write machine.Figure) {
-	if !reading.Known() || reading.Value <= copies.Value {
+	writing := func(c, r float64) float64 { return 1 / (2/c - 1/r) }
+	if !reading.Known() || reading.Value <= copies.Value/2 {
 		return copies, copies
 	}
-	writing := func(c, r float64) float64 { return 1 / (2/c - 1/max(r, c)) }
-	return reading, machine.Figure{Value: writing(copies.Value, reading.Value), Low: writing(copies.Low, reading.Low), High: writing(copies.High, reading.High), Source: copies.Source}
+	within := func(c, r float64) float64 { return max(r, 0.51*c) }
+	return reading, machine.Figure{Value: writing(copies.Value, within(copies.Value, reading.Value)), Low: writing(copies.Low, within(copies.Low, reading.Low)),
+		High: writing(copies.High, within(copies.High, reading.High)), Source: copies.Source}
 }
 
 // over is the time in which so many bytes are read and written. The first cache does both at the same time, so that its copies take as long as what they write.
@@ -258,12 +260,16 @@ func (l level) over(read, written float64) Interval {
 type point struct{ times, part float64 }
 
 // curve gives the points between which the part that a cache keeps is on straight lines: at the sizes at which calibrate measures it, and, where these are not known,
-// those of a cache that nearly always gives up what was not touched for the longest time.
-func curve(c *machine.Cache) []point {
-	if !c.Kept.Known() || !c.Beyond.Known() {
-		return []point{{1, 1}, {1.25, 0}}
+// those of a cache that nearly always gives up what was not touched for the longest time. The nearer part of a cache has ever less of what is larger, until all is in the cache as a whole.
+func curve(d *machine.Device, cache int) []point {
+	c := &d.Caches[cache]
+	switch {
+	case c.Kept.Known() && c.Beyond.Known():
+		return []point{{machine.Fits, 1}, {1, c.Kept.Value}, {machine.More, c.Beyond.Value}, {machine.Passes, 0}}
+	case d.Near(cache):
+		return []point{{machine.Fits, 1}, {machine.Passes, 0}}
 	}
-	return []point{{machine.Fits, 1}, {1, c.Kept.Value}, {machine.More, c.Beyond.Value}, {machine.Passes, 0}}
+	return []point{{1, 1}, {1.25, 0}}
 }
 
 // keeps is the part that a level still has of what was touched so many bytes ago.

@@ -22,9 +22,33 @@ func TestCurve(t *testing.T) {
 		{measured, 0.1, 1}, {measured, 0.5, 1}, {measured, 0.75, 0.8}, {measured, 1, 0.6}, {measured, 1.25, 0.4}, {measured, 1.5, 0.2}, {measured, 2.25, 0.1}, {measured, 3, 0},
 		{measured, 9, 0}, {machine.Cache{}, 1, 1}, {machine.Cache{}, 1.125, 0.5}, {machine.Cache{}, 1.25, 0}, {machine.Cache{Kept: machine.Exactly(0.6)}, 1, 1},
 	} {
-		l := level{bytes: 1000, kept: curve(&x.cache)}
+		l := level{bytes: 1000, kept: curve(&machine.Device{Caches: []machine.Cache{x.cache}}, 0)}
 		if got := l.keeps(1000 * x.times); math.Abs(got-x.want) > 1e-9 {
 			t.Errorf("%v of %+v: %v, expected %v", x.times, x.cache, got, x.want)
+		}
+	}
+}
+
+// Less and less of what is larger is in the nearer part of a cache, until what is as large as calibrate measures the whole of it by is priced by the whole alone.
+func TestNearerPart(t *testing.T) {
+	d := &machine.Device{Caches: []machine.Cache{{Name: "L3" + machine.Nearby}, {Name: "L3"}}}
+	l := level{bytes: 1000, kept: curve(d, 0)}
+	for times, want := range map[float64]float64{0.5: 1, 1: 0.8, 1.75: 0.5, 3: 0} {
+		if got := l.keeps(1000 * times); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v times: %v, expected %v", times, got, want)
+		}
+	}
+	if got := curve(d, 1); len(got) != 2 || got[0].times != 1 {
+		t.Errorf("the whole keeps %v", got)
+	}
+}
+
+// What is written is what reading leaves of the time of copies, whether reading alone is faster than these or slower; it is not known where reading is less than half as fast.
+func TestDirections(t *testing.T) {
+	for _, x := range []struct{ copies, reading, read, write float64 }{{20, 30, 30, 15}, {20, 20, 20, 20}, {20, 15, 15, 30}, {20, 9, 20, 20}, {20, 0, 20, 20}} {
+		read, write := directions(machine.Exactly(x.copies), machine.Exactly(x.reading))
+		if read.Value != x.read || math.Abs(write.Value-x.write) > 1e-9 || write.Low <= 0 || write.High <= 0 {
+			t.Errorf("copies %v, reading %v: reads %+v, writes %+v", x.copies, x.reading, read, write)
 		}
 	}
 }
@@ -51,7 +75,8 @@ func TestHidden(t *testing.T) {
 
 // A cache that devices share has what all of them touched, in all of its bytes; one of their own does not know what others do.
 func TestSharedCache(t *testing.T) {
-	list := []level{{bytes: 100, kept: curve(&machine.Cache{}), part: 1}, {bytes: 500, kept: curve(&machine.Cache{}), part: 0.5}, {part: 1}}
+	strict := curve(&machine.Device{Caches: []machine.Cache{{}}}, 0)
+	list := []level{{bytes: 100, kept: strict, part: 1}, {bytes: 500, kept: strict, part: 0.5}, {part: 1}}
 	for _, x := range []struct {
 		d    distance
 		want []float64

@@ -224,8 +224,11 @@ func inPlace(x *pricing) (*nest.Contraction, bool) {
 const unforeseen = 16
 
 // waits is the part of their travel that the tiles of a product wait for, where they read columns in place, in no panels, and sums are in parts, of which each begins with columns that
-// are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none.
+// are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none. Rows wait for what they read across lines.
 func (x *pricing) waits() float64 {
+	if part := across(x); part > 0 {
+		return part
+	}
 	c, ok := inPlace(x)
 	if !ok || x.more(c) == 0 {
 		return 0
@@ -236,6 +239,42 @@ func (x *pricing) waits() float64 {
 		return part / 2
 	}
 	return part
+}
+
+// across is the part of what rows read that they read across the lines of what has it, which nothing fetches ahead: transposes read all so.
+func across(x *pricing) float64 {
+	if !x.nears() || x.passes() || x.work.Loads == 0 {
+		return 0
+	}
+	return min(1, x.work.Gathers/x.work.Loads)
+}
+
+// arriving divides what a kernel reads into what its first step takes and what the last one does meanwhile. What is read across lines is near enough in caches of a core's own.
+func arriving(x *pricing, read []Term) (first, last []Term) {
+	part := x.waits()
+	if part == 0 {
+		return read, nil
+	}
+	own := map[string]bool{}
+	if across(x) > 0 {
+		for _, l := range levels(x.device, x.units) {
+			own[l.name] = l.own
+		}
+	}
+	for _, t := range read {
+		part := part
+		if own[t.What] {
+			part = 0
+		}
+		one := step{{t}}
+		if part > 0 {
+			first = append(first, one.times(part)[0]...)
+		}
+		if part < 1 {
+			last = append(last, one.times(1 - part)[0]...)
+		}
+	}
+	return first, last
 }
 
 // times gives a part of what a step does.
@@ -287,7 +326,7 @@ func (x *pricing) once() (step, error) {
 		convolved(x, &work, c)
 	case schedule.Rows, schedule.Reduction, schedule.Scan:
 		vector += 2 * c.Products
-		work.name("joining lanes", x.across(), rowVector, x.work.Type)
+		work.name("joining lanes", x.ends(), rowVector, x.work.Type)
 		work.name("shuffles", x.shuffles(), rowVector, x.work.Type)
 		work.add(x.work.Gathers, rowGather, x.work.Type)
 		x.nearest(&near, c)
@@ -359,8 +398,8 @@ func (x *pricing) passes() bool {
 // How many operations on vectors take as long as reading an element that is two apart from the next: in a vector that is full, where it is shuffled out of two, and
 // in one that is not, where each is read by itself.
 const (
-	shuffled = 3
-	apart    = 4.5
+	shuffled = 1
+	apart    = 1.5
 )
 
 // shuffles is what reading elements two apart takes, in operations.
@@ -376,8 +415,8 @@ const (
 	acrossLanesHidden = 150
 )
 
-// across is what a kernel of rows takes for the ends of rows, in operations: lanes are reduced there, once for each result of a reduction along them.
-func (x *pricing) across() (n float64) {
+// ends is what a kernel of rows takes for the ends of rows, in operations: lanes are reduced there, once for each result of a reduction along them.
+func (x *pricing) ends() (n float64) {
 	if r, ok := nest.Of[*nest.Rows](x.analysis.Forms); !ok || r.Free || !x.kind.Has(schedule.Thread) {
 		return 0
 	}

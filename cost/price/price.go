@@ -258,13 +258,10 @@ func one(of done, h *history) (Kernel, error) {
 		return out, err
 	}
 	read, written := x.travel(of, h, len(steps) > 1 && x.passes())
-	steps[0][behind] = read
+	first, rest := arriving(x, read)
 	last := len(steps) - 1
-	if part := x.waits(); part > 0 && part < 1 {
-		arriving := step{behind: read}
-		steps[0], steps[last][behind] = arriving.times(part), arriving.times(1 - part)[behind]
-	}
-	steps[last][behind] = append(steps[last][behind], written...)
+	steps[0][behind] = first
+	steps[last][behind] = slices.Concat(steps[last][behind], rest, written)
 	if uneven := x.uneven(); uneven > 1 {
 		for i := range steps {
 			steps[i] = steps[i].times(uneven)

@@ -339,6 +339,40 @@ func TestProductsWait(t *testing.T) {
 	}
 }
 
+// TestTransposesWait: what a transpose reads across the lines of a cache that cores share is not hidden behind its elements; what a core's own caches have is, and so is what others read along lines.
+func TestTransposesWait(t *testing.T) {
+	of := func(rows, columns int64) (map[string]float64, float64) {
+		g := sample.New("turned")
+		g.Apply("permute", "result", g.Float(columns, rows), "{perm: [1, 0]}", "tensor: %s", g.Float(rows, columns))
+		return termsOf(t, g)
+	}
+	const gathered = "elements one by one of float32"
+	if terms, time := of(900, 1100); terms["L3"] == 0 || time < terms[gathered]+terms["L3"] {
+		t.Errorf("%v s: %v", time, terms)
+	}
+	if terms, time := of(150, 140); terms[gathered] == 0 || time > 1.1*terms[gathered] {
+		t.Errorf("in the second cache %v s: %v", time, terms)
+	}
+	g := sample.New("along")
+	g.Each("relu", g.Float(900, 1100))
+	if terms, time := termsOf(t, g); terms["L3"] == 0 || time > 1.1*terms["L3"] {
+		t.Errorf("along lines %v s: %v", time, terms)
+	}
+}
+
+// TestExtremes: the greater of two floats takes three operations, for it is not a number if one of them is none; of integers it takes one, as a sum does.
+func TestExtremes(t *testing.T) {
+	of := func(kernel, dtype string) float64 {
+		g := sample.New("windows")
+		g.Apply(kernel, "Y", g.Tensor(dtype, 1, 4, 16, 32), "{kernel: [2, 2], strides: [2, 2]}", "X: %s", g.Tensor(dtype, 1, 4, 32, 64))
+		terms, _ := termsOf(t, g)
+		return terms["arithmetic of "+dtype] + terms["arithmetic of "+dtype+", not hidden"]
+	}
+	if most, sum := of("max_pool", "float32"), of("average_pool", "float32"); most < 2.5*sum {
+		t.Errorf("%v s of floats, a sum %v", most, sum)
+	}
+}
+
 // TestRowsInFewSets: rows of a right factor that is read in place, a power of two of lines apart, are in few sets of the second cache. Where it does not hold those of a part of the reduction,
 // columns come from the next for each register tile of rows, and where it does, as where rows are a line more apart, once.
 func TestRowsInFewSets(t *testing.T) {

@@ -218,6 +218,9 @@ func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
 			return sum
 		}
 		sum = Count{Vector: times}
+		if e.Monoid == scalar.Max || e.Monoid == scalar.Min {
+			sum = extreme(e.Type, times)
+		}
 	default:
 		sum = class(e, times)
 	}
@@ -235,6 +238,17 @@ func class(e *scalar.Expr, times float64) Count {
 		return Count{Function: functionWeight(e.Op) * times}
 	case scalar.Division, scalar.Root:
 		return Count{Division: w * times}
+	}
+	if (e.Op == scalar.Max || e.Op == scalar.Min) && !slices.ContainsFunc(e.Args, func(a *scalar.Expr) bool { return a.Op == scalar.Const }) {
+		return extreme(e.Type, times)
+	}
+	return Count{Vector: times}
+}
+
+// extreme counts the lesser or greater of two: of floats it is not a number if one of them is none, which is compared and chosen besides; beside a constant one instruction does both.
+func extreme(of scalar.DType, times float64) Count {
+	if of.IsFloat() {
+		return Count{Vector: 3 * times}
 	}
 	return Count{Vector: times}
 }
