@@ -408,15 +408,15 @@ func TestWholeTasks(t *testing.T) {
 	}
 }
 
-// convolutions is a chain of two convolutions 3x3, of 40 channels and then of so many filters, whose filters are packed in panels of 16.
-func convolutions(filters int64) *sample.Graph {
+// convolutions is a chain of two convolutions 3x3 of 40 channels, of so many filters and of so many last ones, whose filters are packed in panels of 16.
+func convolutions(filters, last int64) *sample.Graph {
 	g := sample.New("convolutions")
 	x := g.Each("relu", g.Conv(g.Float(1, 40, 6, 24), filters, 3, 1, 1))
-	g.Each("relu", g.Conv(x, 40, 3, 1, 1))
+	g.Each("relu", g.Conv(x, last, 3, 1, 1))
 	return g
 }
 
-// TestRegions: a kernel that threads share takes the start of each of its regions. The first convolution copies its image, packs its filters and multiplies, the last one packs its image and
+// TestRegions: a kernel that threads share takes the start of each of its regions. A convolution copies its image, packs its filters and multiplies, one of more filters than pixels packs its image and
 // multiplies; a product that reads its factors in place has one region, as softmax has.
 func TestRegions(t *testing.T) {
 	product, softmax := sample.New("product"), sample.New("softmax")
@@ -426,7 +426,7 @@ func TestRegions(t *testing.T) {
 	for _, c := range []struct {
 		graph *sample.Graph
 		want  []float64
-	}{{convolutions(40), []float64{3, 2}}, {product, []float64{1}}, {softmax, []float64{1}}} {
+	}{{convolutions(40, 40), []float64{3, 3}}, {convolutions(40, 200), []float64{3, 2}}, {product, []float64{1}}, {softmax, []float64{1}}} {
 		for units := range int64(2) {
 			list := priced(t, c.graph, units+1)
 			if len(list) != len(c.want) {
@@ -444,7 +444,7 @@ func TestRegions(t *testing.T) {
 // TestPanelsAreHandedOut: panels are packed whole, so that of 40 filters in three of them one of two threads packs 16, and the other one 24.
 func TestPanelsAreHandedOut(t *testing.T) {
 	of := func(filters, units int64) float64 {
-		time := termOf(priced(t, convolutions(filters), units)[0], "packing one by one of float32")
+		time := termOf(priced(t, convolutions(filters, 40), units)[0], "packing one by one of float32")
 		if time == 0 {
 			t.Fatalf("%d filters are not packed", filters)
 		}
