@@ -309,7 +309,7 @@ func (x *pricing) once() (step, error) {
 	room, _ := x.vectors()
 	c := x.work.Beside.Plus(x.work.Count.Minus(x.work.Beside).Times(room))
 	work, divide, near := adding{x: x}, adding{x: x}, adding{x: x}
-	vector := c.Vector
+	vector := c.Vector + (extreme-1)*c.Extremes
 	switch x.algorithm() {
 	case schedule.LowPrecision:
 		row, of, e := x.low()
@@ -401,6 +401,9 @@ const (
 	shuffled = 1
 	apart    = 1.5
 )
+
+// extreme is how many operations the lesser or greater of two floats takes: whether one is not a number is compared, and chosen, besides.
+const extreme = 3
 
 // shuffles is what reading elements two apart takes, in operations.
 func (x *pricing) shuffles() float64 {

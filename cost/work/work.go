@@ -26,6 +26,7 @@ type Count struct {
 	Gathers  float64 // of both, those that are no neighbours along the lanes of vectors,
 	Shuffles float64 // but for those that are read two apart or backwards: out of two vectors, or of one
 	Factors  float64 // of Vector, those on the factors of sums of products
+	Extremes float64 // of Vector, those that give the lesser or greater of two floats, which is not a number if one of them is none; none of those beside a constant
 }
 
 // Operations is how many scalar operations there are together, where a multiply-add is two.
@@ -41,6 +42,7 @@ func (c *Count) add(x Count, times float64) {
 	c.Gathers += x.Gathers * times
 	c.Shuffles += x.Shuffles * times
 	c.Factors += x.Factors * times
+	c.Extremes += x.Extremes * times
 }
 
 // Plus is what there is of both.
@@ -245,10 +247,10 @@ func class(e *scalar.Expr, times float64) Count {
 	return Count{Vector: times}
 }
 
-// extreme counts the lesser or greater of two: of floats it is not a number if one of them is none, which is compared and chosen besides; beside a constant one instruction does both.
+// extreme counts the lesser or greater of two.
 func extreme(of scalar.DType, times float64) Count {
 	if of.IsFloat() {
-		return Count{Vector: 3 * times}
+		return Count{Vector: times, Extremes: times}
 	}
 	return Count{Vector: times}
 }
