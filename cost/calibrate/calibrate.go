@@ -35,13 +35,14 @@ const codeFailed = "TAP2821"
 
 // Options of Measure.
 type Options struct {
-	Dir     string        // for programs
-	Budget  time.Duration // that measuring takes at most, unless leastRounds take longer; building comes on top
-	Tapc    string        // the compiler that builds them
-	Devices int64         // into which the cores are divided; 1 if it is 0
-	Reuse   bool          // programs that are in Dir, of the same graphs, are not built again
-	Wait    time.Duration // that is spent at most on waiting for cores to be as fast as they usually are
-	Watch   Watcher       // is told how far the work is; nil for nobody
+	Dir      string        // for programs
+	Budget   time.Duration // that measuring takes at most, unless leastRounds take longer; building comes on top
+	Tapc     string        // the compiler that builds them
+	Devices  int64         // into which the cores are divided; 1 if it is 0
+	Reuse    bool          // programs that are in Dir, of the same graphs, are not built again
+	Together int           // so many cores are looked at together, as those of devices that compute side by side are; 1 if it is 0
+	Wait     time.Duration // that is spent at most on waiting for cores to be as fast as they usually are
+	Watch    Watcher       // is told how far the work is; nil for nobody
 }
 
 // Watcher is told of steps that will come, and of each that begins.
@@ -107,7 +108,9 @@ type Run struct {
 	machine *machine.Machine
 	probes  []probe
 	cores   []int         // on which programs run, from the first
-	paces   []float64     // that cores had, the shortest first
+	counted int           // paces
+	from    []float64     // of paces of one state what that may begin with, at least, sorted
+	to      []float64     // and at most
 	fastest float64       // of the paces that are usual
 	wait    time.Duration // that is left
 }
@@ -156,68 +159,43 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	return &Run{options: o, machine: m, probes: list, cores: cores(), wait: o.Wait}, nil
 }
 
-// Round measures each probe once more. The pace behind some is that before the next, unless it is one to wait for. While there is time for it, what was measured of unusual cores is measured again.
+// Round measures each probe once more. The pace behind some is that before the next.
 func (r *Run) Round(ctx context.Context) error {
+	if err := r.census(ctx); err != nil {
+		return err
+	}
 	var before Pace
-	for from, tries := 0, 1; from < len(r.probes); tries++ {
-		begin := time.Now()
-		var err error
-		if threads := r.probes[from].threads; before == nil || r.Unusual(before, threads) {
-			if before, err = r.Settle(ctx, threads); err != nil {
-				return err
-			}
-			begin = time.Now()
-		}
+	for list := r.probes; len(list) > 0; {
 		var times []float64
-		for len(times) == 0 || from+len(times) < len(r.probes) && time.Since(begin) < between {
-			t, err := r.measure(ctx, &r.probes[from+len(times)])
-			if err != nil {
-				return err
+		paces, err := r.steady(ctx, before, list[0].threads, func() error {
+			times = nil
+			for begin := time.Now(); len(times) == 0 || len(times) < len(list) && list[len(times)].threads == list[0].threads && time.Since(begin) < between; {
+				t, err := r.measure(ctx, &list[len(times)])
+				if err != nil {
+					return err
+				}
+				times = append(times, t)
 			}
-			times = append(times, t)
-		}
-		after, err := r.Pace(ctx)
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		paces := [2]Pace{before, after}
-		if before = after; tries < mostTries && r.wait > 0 && r.unusual(paces, r.probes[from].threads) {
-			r.wait -= time.Since(begin)
-			continue
+		for i, t := range times {
+			list[i].times, list[i].paces = append(list[i].times, t), append(list[i].paces, paces)
 		}
-		for _, t := range times {
-			r.probes[from].times, r.probes[from].paces = append(r.probes[from].times, t), append(r.probes[from].paces, paces)
-			from++
-		}
-		tries = 0
+		before, list = paces[1], list[len(times):]
 	}
 	return nil
 }
 
-// mostTries is how often something is measured at most in a round.
-const mostTries = 4
-
-// unusual says whether the cores were, before or behind something on so many threads.
-func (r *Run) unusual(paces [2]Pace, threads int64) bool {
-	return r.Unusual(paces[0], threads) || r.Unusual(paces[1], threads)
-}
-
-// Sample measures a program as a probe is measured in a round, on the first cores. It gives the paces of the cores before and behind it, too.
+// Sample measures a program as a probe is measured in a round. It gives the paces of the cores before and behind it, too.
 func (r *Run) Sample(ctx context.Context, program string, runs int, threads int64) (t float64, paces [2]Pace, err error) {
-	for range mostTries {
-		if paces[0], err = r.Settle(ctx, threads); err != nil {
-			return 0, paces, err
-		}
-		begin := time.Now()
-		if t, err = r.Time(ctx, program, runs, threads); err != nil {
-			return 0, paces, err
-		}
-		if paces[1], err = r.Pace(ctx); err != nil || r.wait <= 0 || !r.unusual(paces, threads) {
-			return t, paces, err
-		}
-		r.wait -= time.Since(begin)
-	}
-	return t, paces, nil
+	paces, err = r.steady(ctx, nil, threads, func() (err error) {
+		t, err = r.Time(ctx, program, runs, threads)
+		return err
+	})
+	return t, paces, err
 }
 
 // Hop gives the seconds that a program takes now in which one core waits for another again and again; 0 of one core.
@@ -267,14 +245,6 @@ func (r *Run) Hops() []float64 {
 		}
 	}
 	return nil
-}
-
-// Usual is the middle one of times that one thing took in one state of the machine, the earlier of two; 0 of none.
-func Usual(times []float64) float64 {
-	if len(times) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(times))[(len(times)-1)/2]
 }
 
 // Median is the middle one of several times, the later of two; 0 of none.
@@ -391,8 +361,8 @@ func (r *Run) measure(ctx context.Context, p *probe) (float64, error) {
 		return copied(ctx, p.program, p.threads)
 	}
 	n := leastRuns
-	if usual := Usual(p.times); usual > 0 {
-		n = Runs(usual, p.threads, perRun, together)
+	if t := Best(p.times); t > 0 {
+		n = Runs(t, p.threads, perRun, together)
 	}
 	return r.Time(ctx, p.program, n, p.threads)
 }
@@ -428,14 +398,21 @@ func timeOn(ctx context.Context, cores []int, program string, runs int, threads 
 
 var tenth = regexp.MustCompile(`p10 (\S+) ms`)
 
-// rate is how many things are done in a second, at the usual time; its bounds are those of the middle half of all times.
-func (p *probe) rate(things float64) machine.Figure {
-	sorted := slices.Sorted(slices.Values(p.times))
-	quarter := (len(sorted) - 1) / 4
-	return machine.Figure{Value: things / Usual(sorted), Low: things / sorted[len(sorted)-1-quarter], High: things / sorted[quarter]}
+// Best is the least of several times; 0 of none.
+func Best(times []float64) float64 {
+	if len(times) == 0 {
+		return 0
+	}
+	return slices.Min(times)
 }
 
-// Halves is by which factor the usual time of the even rounds and that of the odd ones differ; false where one of them has none.
+// rate is how many things are done in a second, at the best of all times; its bounds are the rate at the median, and a little more.
+func (p *probe) rate(things float64) machine.Figure {
+	best := Best(p.times)
+	return machine.Figure{Value: things / best, Low: things / Median(p.times), High: things / best * 1.02}
+}
+
+// Halves is by which factor the best of the even rounds and that of the odd ones differ; false where one of them has none.
 func Halves(times []float64) (factor float64, ok bool) {
 	var half [2][]float64
 	for i, t := range times {
@@ -444,7 +421,7 @@ func Halves(times []float64) (factor float64, ok bool) {
 	if len(half[1]) == 0 {
 		return 1, false
 	}
-	return Usual(half[0]) / Usual(half[1]), true
+	return Best(half[0]) / Best(half[1]), true
 }
 
 // same is the geometric mean of how much the even rounds and the odd ones differ, of those probes that have both.
@@ -461,7 +438,7 @@ func same(list []probe) float64 {
 
 // found is what the system says of the machine: cores, caches and memory.
 func found() (*machine.Machine, error) {
-	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the usual time of several rounds",
+	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the best of several rounds",
 		Localities: []machine.Locality{{Name: "machine", Members: []machine.Member{{Of: "cpu", Count: 1}}}}}
 	d := machine.Device{Name: "cpu", Kind: kind, Units: units()}
 	var err error

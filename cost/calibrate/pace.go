@@ -8,23 +8,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Limits of paces: by which factor those of one state of a core are apart, how long is waited for that state at a time, between looks, and what may be measured between two.
+// Limits of paces: by which factor those of one state of a core are apart, of how many paces one must be of a state that counts, how long is waited for that state at a time, between looks, and what may be measured between two.
 const (
 	alikePaces = 1.2
+	often      = 4
 	patience   = 3 * time.Second
 	interval   = 20 * time.Millisecond
-	between    = 200 * time.Millisecond
+	between    = 60 * time.Millisecond
+)
+
+// mostTries is how often something is measured at most in a round, and beforehand how long paces are taken before anything is, so that it is known which states there are.
+const (
+	mostTries  = 4
+	beforehand = 2 * time.Second
 )
 
 // paceRuns is how often the program of a pace runs.
-const paceRuns = 5
+const paceRuns = 2000
 
-// Pace is how many seconds each core took for a product of matrices, all of them at once. A program on n threads runs on the first n.
+// Pace is how many seconds each core took for arithmetic in its first cache, all of them at once. A program on n threads runs on the first n.
 type Pace []float64
 
-// Pace measures the cores. Those of a virtual machine may take half as long again while another machine computes on the other thread of the same core, each by itself.
-func (r *Run) Pace(ctx context.Context) (Pace, error) {
-	at := slices.IndexFunc(r.probes, func(p probe) bool { return p.what == products && p.dtype == "float32" && p.threads == 1 })
+// pace measures the cores. Those of a virtual machine may take half as long again while another machine computes on the other thread of the same core, each by itself.
+func (r *Run) pace(ctx context.Context) (Pace, error) {
+	at := slices.IndexFunc(r.probes, func(p probe) bool { return p.what == arithmetic && p.dtype == "float32" && p.threads == 1 })
 	if at < 0 {
 		return nil, nil
 	}
@@ -43,33 +50,87 @@ func (r *Run) Pace(ctx context.Context) (Pace, error) {
 	return pace, nil
 }
 
-// note counts a pace. Cores are as usual while their paces are in the range that most paces of this run are in; in the faster one of two that are as common.
+// note counts a pace. Usual is the fastest state in which the cores that are looked at together all are in a quarter of all paces; if there is none, the one in which they are most often.
 func (r *Run) note(pace Pace) {
-	for _, t := range pace {
-		at, _ := slices.BinarySearch(r.paces, t)
-		r.paces = slices.Insert(r.paces, at, t)
+	r.counted++
+	together := pace[:min(max(r.options.Together, 1), len(pace))]
+	if len(together) == 0 || slices.Max(together)/alikePaces > slices.Min(together) {
+		return
 	}
-	most, end := 0, 0
-	for i, t := range r.paces {
-		for end < len(r.paces) && r.paces[end] <= alikePaces*t {
-			end++
+	insert := func(list []float64, t float64) []float64 {
+		at, _ := slices.BinarySearch(list, t)
+		return slices.Insert(list, at, t)
+	}
+	r.from, r.to = insert(r.from, slices.Max(together)/alikePaces), insert(r.to, slices.Min(together))
+	most, past, found := 0, 0, 0.0
+	for i, t := range r.from { // these are where a state may begin that so many paces were of; those past have their end before
+		for r.to[past] < t {
+			past++
 		}
-		if end-i > most {
-			most, r.fastest = end-i, t
+		if found > 0 && t > alikePaces*found {
+			return
+		}
+		if n := i + 1 - past; n > most {
+			most, r.fastest = n, t
+		}
+		if found == 0 && often*most >= r.counted {
+			found = t
 		}
 	}
 }
 
-// Unusual says whether one of the cores that so many threads run on was slower or faster than cores mostly are.
+// Unusual says whether one of the cores that so many threads run on was slower or faster than cores usually are.
 func (r *Run) Unusual(pace Pace, threads int64) bool {
-	return slices.ContainsFunc(pace[:min(threads, int64(len(pace)))], func(t float64) bool { return t < r.fastest || t > alikePaces*r.fastest })
+	return slices.ContainsFunc(pace[:min(threads, int64(len(pace)))], func(t float64) bool { return t < r.fastest || t/alikePaces > r.fastest })
 }
 
-// Settle waits until the cores that so many threads run on are as they usually are, while there is time for it, and gives their pace.
-func (r *Run) Settle(ctx context.Context, threads int64) (Pace, error) {
+// unusual says whether they were, before or behind something on so many threads.
+func (r *Run) unusual(paces [2]Pace, threads int64) bool {
+	return r.Unusual(paces[0], threads) || r.Unusual(paces[1], threads)
+}
+
+// census takes paces before anything is measured.
+func (r *Run) census(ctx context.Context) error {
+	if r.counted > 0 {
+		return nil
+	}
+	for end := time.Now().Add(beforehand); time.Now().Before(end); {
+		pace, err := r.pace(ctx)
+		if err != nil || pace == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// steady measures something on so many threads between two paces, of which the first may be known. While there is time for it, what was measured of unusual cores is measured again.
+func (r *Run) steady(ctx context.Context, before Pace, threads int64, measure func() error) (paces [2]Pace, err error) {
+	for range mostTries {
+		if before == nil || r.Unusual(before, threads) {
+			if before, err = r.settle(ctx, threads); err != nil {
+				return paces, err
+			}
+		}
+		begin := time.Now()
+		if err := measure(); err != nil {
+			return paces, err
+		}
+		after, err := r.pace(ctx)
+		paces = [2]Pace{before, after}
+		if err != nil || r.wait <= 0 || !r.unusual(paces, threads) {
+			return paces, err
+		}
+		before = after
+		r.wait -= time.Since(begin)
+	}
+	return paces, nil
+}
+
+// settle waits until the cores that so many threads run on are as they usually are, while there is time for it, and gives their pace.
+func (r *Run) settle(ctx context.Context, threads int64) (Pace, error) {
 	for end := time.Now().Add(min(patience, r.wait)); ; {
 		begin := time.Now()
-		pace, err := r.Pace(ctx)
+		pace, err := r.pace(ctx)
 		if err != nil || !r.Unusual(pace, threads) || !begin.Before(end) {
 			return pace, err
 		}

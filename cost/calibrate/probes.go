@@ -183,11 +183,11 @@ func conclude(d *machine.Device, list []probe) {
 			defer giveExchange(d, p) // by what the caches reach
 		case region:
 			if p.threads == 1 {
-				alone = Usual(p.times)
+				alone = Best(p.times)
 				continue
 			}
 			shared := alone / float64(p.threads)
-			d.Region = machine.Figure{Value: max(Usual(p.times)-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
+			d.Region = machine.Figure{Value: max(Best(p.times)-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
 		default:
 			giveRate(d, p)
 		}
@@ -272,7 +272,7 @@ func (p *probe) spare(launch float64) {
 	}
 }
 
-// seconds is the usual time of a probe.
+// seconds is the time of a probe: the best, and at most the median.
 func (p *probe) seconds() machine.Figure {
 	t := p.rate(1)
 	return machine.Figure{Value: 1 / t.Value, Low: 1 / t.High, High: 1 / t.Low}

@@ -231,7 +231,7 @@ func levelOf(name string, copies, reading machine.Figure) level {
 }
 
 // directions gives the bandwidths of what is read and of what is written, from that of copies, which read and write as much, and that of reading alone: half of a copy is read at the latter.
-// Where reading alone is known to be slower than half of what copies take, it says nothing about the two.
+// Reading alone that moves less than half of what copies do says nothing about the two.
 func directions(copies, reading machine.Figure) (read, write machine.Figure) {
 	writing := func(c, r float64) float64 { return 1 / (2/c - 1/r) }
 	if !reading.Known() || reading.Value <= copies.Value/2 {

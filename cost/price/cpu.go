@@ -266,22 +266,26 @@ func arriving(x *pricing, read []Term) (first, last []Term) {
 		if own[t.What] {
 			part = 0
 		}
-		one := step{{t}}
 		if part > 0 {
-			first = append(first, one.times(part)[0]...)
+			first = append(first, t.times(part))
 		}
 		if part < 1 {
-			last = append(last, one.times(1 - part)[0]...)
+			last = append(last, t.times(1-part))
 		}
 	}
 	return first, last
+}
+
+// times gives a part of a term.
+func (t Term) times(part float64) Term {
+	return Term{t.What, Interval{t.Time.Value * part, t.Time.Low * part, t.Time.High * part}}
 }
 
 // times gives a part of what a step does.
 func (s step) times(part float64) (out step) {
 	for i, r := range s {
 		for _, t := range r {
-			out[i] = append(out[i], Term{t.What, Interval{t.Time.Value * part, t.Time.Low * part, t.Time.High * part}})
+			out[i] = append(out[i], t.times(part))
 		}
 	}
 	return out

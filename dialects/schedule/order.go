@@ -9,6 +9,9 @@ import (
 // WaitsForItself is the code of steps whose order has a cycle.
 const WaitsForItself = "TAP0300"
 
+// TooMuchMemory is the code of buffers that are larger than can be addressed.
+const TooMuchMemory = "TAP0805"
+
 // After gives the steps that must be done before a kernel or transfer, and whether the node is one.
 func After(n *ir.Node) ([]ir.NodeID, bool) {
 	if list := AfterOf(n); list != nil {
@@ -108,4 +111,27 @@ func Carriers(g *ir.Graph) map[ir.NodeID][]ir.NodeID {
 		}
 	}
 	return of
+}
+
+// Place puts the arena buffers of each device one after the other, live from the first step to the last: a valid plan, which pass memory makes small. A device with more than can be
+// addressed is an error of the pass that asks for it.
+func Place(g *ir.Graph, pass string) error {
+	steps, err := Order(g)
+	if err != nil {
+		return err
+	}
+	ends := map[ir.NodeID]int64{}
+	for n := range g.Nodes() {
+		b, ok := n.Body.(*Buffer)
+		if !ok || b.Space != Arena {
+			continue
+		}
+		at := (ends[b.Device] + b.Align - 1) / b.Align * b.Align
+		if b.Bytes > (1<<62)-at {
+			return diag.Errorf(TooMuchMemory, pass, g.At(g.Node(b.Tensor), "/body/range"), "%s: the program needs more memory than can be addressed", g.Name(b.Tensor))
+		}
+		b.Offset, b.First, b.Last = at, 0, max(0, int64(len(steps))-1)
+		ends[b.Device] = at + b.Bytes
+	}
+	return nil
 }

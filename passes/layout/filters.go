@@ -70,7 +70,7 @@ func (c *chooser) filters() (int, error) {
 	if len(order) == 0 {
 		return 0, nil
 	}
-	return len(order), c.place()
+	return len(order), schedule.Place(c.g, "layout")
 }
 
 // lanes gives the dimension of filters that the lanes of their convolution follow if it is innermost, or -1 if it is so already, if there is none, if the convolution
@@ -106,20 +106,4 @@ func (c *chooser) lanes(k *schedule.Kernel, filter *schedule.Operand, buffers ma
 		b.Strides = old
 	}
 	return -1
-}
-
-// place puts arena buffers one after the other, live from the first step to the last, as lower does.
-func (c *chooser) place() error {
-	steps, err := schedule.Order(c.g)
-	if err != nil {
-		return err
-	}
-	ends := map[ir.NodeID]int64{}
-	for n := range c.g.Nodes() {
-		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena {
-			b.Offset, b.First, b.Last = (ends[b.Device]+b.Align-1)/b.Align*b.Align, 0, max(0, int64(len(steps))-1)
-			ends[b.Device] = b.Offset + b.Bytes
-		}
-	}
-	return nil
 }

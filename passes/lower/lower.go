@@ -127,7 +127,7 @@ func (l *lowering) run(p *tensorops.Program) error {
 	if err := l.overlay(); err != nil {
 		return err
 	}
-	if err := l.placeAll(); err != nil {
+	if err := schedule.Place(l.g, "lower"); err != nil {
 		return err
 	}
 	return l.checkShared()
@@ -153,28 +153,6 @@ func (l *lowering) sequence() {
 			}
 		}
 	}
-}
-
-// placeAll puts the arena buffers of each device one after the other, live from the first step to the last: a valid plan,
-// which passes/memory makes small.
-func (l *lowering) placeAll() error {
-	steps, err := schedule.Order(l.g)
-	if err != nil {
-		return err
-	}
-	ends := map[ir.NodeID]int64{}
-	for n := range l.g.Nodes() {
-		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena {
-			continue
-		}
-		b.Offset, b.Last = ends[b.Device], max(0, int64(len(steps))-1)
-		if b.Bytes > (1<<62)-b.Offset {
-			return diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(b.Tensor), "/body/range"), "%s: the program needs more memory than can be addressed", l.g.Name(b.Tensor))
-		}
-		ends[b.Device] += (b.Bytes + Align - 1) / Align * Align
-	}
-	return nil
 }
 
 // operation schedules every application of an operation.
@@ -403,7 +381,7 @@ func (l *lowering) buffer(tensor, device ir.NodeID, box zspace.Range) (ir.NodeID
 		err = zspace.ErrOverflow
 	}
 	if err != nil {
-		return 0, diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(tensor), "/body/range"), "%s is too large: %v", l.g.Name(tensor), err)
+		return 0, diag.Errorf(schedule.TooMuchMemory, "lower", l.g.At(l.g.Node(tensor), "/body/range"), "%s is too large: %v", l.g.Name(tensor), err)
 	}
 	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: held, Strides: zspace.RowMajor(held.Shape()), Space: space,
 		Align: Align, Bytes: size * int64(t.Type().Size()), Over: ir.NoNode}

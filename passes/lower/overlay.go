@@ -17,7 +17,7 @@ func (l *lowering) lieIn(b *schedule.Buffer, room []int64) error {
 	size, err := zspace.Range{Start: make(zspace.Point, len(room)), End: room}.Size()
 	element := int64(b.Type().Size())
 	if err != nil || size > (1<<62)/element {
-		return diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(b.Tensor), "/body/range"), "the room for %s, %v, is too large", l.g.Name(b.Tensor), room)
+		return diag.Errorf(schedule.TooMuchMemory, "lower", l.g.At(l.g.Node(b.Tensor), "/body/range"), "the room for %s, %v, is too large", l.g.Name(b.Tensor), room)
 	}
 	b.Strides, b.Bytes = zspace.RowMajor(room), size*element
 	return nil

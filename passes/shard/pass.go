@@ -51,7 +51,7 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pi
 			x := sharder{g: p.Graph, lib: lib, allow: allow | plan.Permissions, partial: partial}
 			from := ir.NodeID(p.Graph.Bound())
 			whole(p.Graph) // before what is cut, as behind pass propagate: the order is one with a plan and without
-			if _, err := x.run(requests); err != nil {
+			if err := x.run(requests); err != nil {
 				return err
 			}
 			whole(p.Graph)
@@ -108,9 +108,8 @@ type sharder struct {
 	reductions [][]*ir.Node // the parts of each reduction that was cut
 }
 
-// run carries out those that name dimensions which operations reduce, and then the others. It gives the number of applications. Of several requests that name an operation the last
-// holds, for what comes of the operation as well.
-func (s *sharder) run(requests []Request) (n int, err error) {
+// run carries out those that name dimensions which operations reduce, and then the others. Of several requests that name an operation the last holds, for what comes of the operation as well.
+func (s *sharder) run(requests []Request) error {
 	asked, last := operations(s.g), map[ir.NodeID]int{}
 	for i, r := range requests {
 		for _, op := range asked[r.Target] {
@@ -128,12 +127,12 @@ func (s *sharder) run(requests []Request) (n int, err error) {
 	var rest []int
 	for i, r := range requests {
 		list := slices.DeleteFunc(operations(s.g)[r.Target], func(op *ir.Node) bool { return others[i].Has(op.ID) })
-		there := s.operations()
-		parts, shards, err := s.reduced(r, list)
+		from := ir.NodeID(s.g.Bound())
+		parts, err := s.reduced(r, list)
 		if err != nil {
-			return n, err
+			return err
 		}
-		if n += shards; !parts {
+		if !parts {
 			rest = append(rest, i)
 			continue
 		}
@@ -142,7 +141,7 @@ func (s *sharder) run(requests []Request) (n int, err error) {
 				continue
 			}
 			for op := range s.g.Nodes() {
-				if _, ok := op.Body.(*tensorops.Operation); ok && !there.Has(op.ID) {
+				if _, ok := op.Body.(*tensorops.Operation); ok && op.ID >= from {
 					others[j].Add(op.ID)
 				}
 			}
@@ -152,25 +151,15 @@ func (s *sharder) run(requests []Request) (n int, err error) {
 	for at, i := range rest {
 		left[at], except[at] = requests[i], others[i]
 	}
-	cut, err := carried(s.g, s.lib, left, except)
-	return n + cut, err
+	_, err := carried(s.g, s.lib, left, except)
+	return err
 }
 
-// operations are those that there are.
-func (s *sharder) operations() (all ir.NodeSet) {
-	for n := range s.g.Nodes() {
-		if _, ok := n.Body.(*tensorops.Operation); ok {
-			all.Add(n.ID)
-		}
-	}
-	return all
-}
-
-// reduced carries out a request for some operations if it names dimensions that they reduce, and gives the number of applications of their parts. What has one part loses the applications that it had.
-func (s *sharder) reduced(r Request, list []*ir.Node) (parts bool, n int, err error) {
+// reduced carries out a request for some operations if it names dimensions that they reduce, and says whether it does. What has one part loses the applications that it had.
+func (s *sharder) reduced(r Request, list []*ir.Node) (parts bool, err error) {
 	made, left, err := s.partial(s.g, s.lib, s.allow, list, r.Cut)
 	if err != nil {
-		return false, 0, asked(err, r)
+		return false, asked(err, r)
 	}
 	s.reductions = append(s.reductions, made...)
 	apps := application.ByOperation(s.g)
@@ -181,13 +170,11 @@ func (s *sharder) reduced(r Request, list []*ir.Node) (parts bool, n int, err er
 		if len(left.Levels) == 0 {
 			continue
 		}
-		shards, err := cut.Operation(s.g, s.lib, p, r.String(), left)
-		if err != nil {
-			return true, n, err
+		if _, err := cut.Operation(s.g, s.lib, p, r.String(), left); err != nil {
+			return true, err
 		}
-		n += len(shards)
 	}
-	return made != nil, n, nil
+	return made != nil, nil
 }
 
 // requests gives the plan of a file, which is empty without one, and all that is asked for: its cuts with others behind them.

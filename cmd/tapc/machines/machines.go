@@ -49,7 +49,7 @@ func Calibrate(ctx context.Context, devices int64, stderr io.Writer, f *progress
 	defer os.RemoveAll(dir)
 	meter := progress.New(stderr, f.Form(stderr))
 	defer func() { meter.End(err == nil) }()
-	_, m, err = calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 42 * time.Second, Tapc: tapc, Devices: devices, Wait: 10 * time.Second, Watch: meter})
+	_, m, err = calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 42 * time.Second, Tapc: tapc, Devices: devices, Together: int(devices), Wait: 10 * time.Second, Watch: meter})
 	return m, err
 }
 

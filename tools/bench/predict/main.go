@@ -8,10 +8,10 @@
 // With -dir programs, the probes', the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
 // again beside the machine and the times that are there.
 //
-// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the middle one of the rounds' 10th percentiles, the earlier of two. With them it
+// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it
 // prints how far the even and the odd rounds are apart: no price can be held to less. Times before or behind which cores were not as far from each other as they mostly were are left out,
-// and made up for by more rounds: a virtual machine whose cores are moved is another one. So are times before or behind which the cores took longer or shorter for a product of matrices than
-// they usually do, which is waited for: a virtual machine whose processor others use, too, is now a slower and now a faster one.
+// and made up for by more rounds: a virtual machine whose cores are moved is another one. So are times before or behind which a core took longer or shorter for some arithmetic than
+// cores usually do, which is waited for: a virtual machine whose processor others use, too, is now a slower and now a faster one.
 package main
 
 import (
@@ -123,7 +123,7 @@ func (s *settings) probes(ctx context.Context) (*calibrate.Run, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2, Reuse: true, Wait: s.wait})
+	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2, Together: int(s.threads), Reuse: true, Wait: s.wait})
 }
 
 // save writes the files of the machine.
@@ -241,15 +241,10 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 		if err := run.Round(ctx); err != nil {
 			return nil, err
 		}
-		hop, err := usual(), error(nil)
-		if s.threads > 1 {
-			hop, err = run.Hop(ctx)
-		}
-		for i := 0; i < len(list) && err == nil; i++ {
-			hop, err = list[i].run(ctx, run, s.threads, hop)
-		}
-		if err != nil {
-			return nil, err
+		for i := range list {
+			if err := list[i].run(ctx, run, s.threads); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := s.save(run); err != nil {
@@ -281,22 +276,35 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	return measured, nil
 }
 
-// run runs a program for a round, the first time to know its time, too. It gives how far cores are apart behind it, as they were before; of one thread that is of no account.
-func (r *result) run(ctx context.Context, run *calibrate.Run, threads int64, hop float64) (float64, error) {
-	known := calibrate.Usual(r.times)
+// run runs a program for a round, the first time to know its time, too. How far cores are apart is of no account for one thread.
+func (r *result) run(ctx context.Context, run *calibrate.Run, threads int64) error {
+	known := calibrate.Best(r.times)
 	if known == 0 {
 		var err error
 		if known, err = run.Time(ctx, r.program, 10, threads); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	t, paces, err := run.Sample(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
-	after := hop
-	if err == nil && threads > 1 {
-		after, err = run.Hop(ctx)
+	var hops [2]float64
+	hop := func(i int) (err error) {
+		if threads > 1 {
+			hops[i], err = run.Hop(ctx)
+		}
+		return err
 	}
-	r.times, r.hops, r.paces = append(r.times, t), append(r.hops, [2]float64{hop, after}), append(r.paces, paces)
-	return after, err
+	if err := hop(0); err != nil {
+		return err
+	}
+	t, paces, err := run.Sample(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
+	if err != nil {
+		return err
+	}
+	r.times, r.paces = append(r.times, t), append(r.paces, paces)
+	if err := hop(1); err != nil || threads == 1 {
+		return err
+	}
+	r.hops = append(r.hops, hops)
+	return nil
 }
 
 // fewest is how many times that count the program has that has fewest.

@@ -18,20 +18,21 @@ type result struct {
 	devices       int      // 2, or 0 of a program on one
 	predicted     float64
 	times         []float64
-	hops          [][2]float64        // how far cores were apart before and behind each
+	hops          [][2]float64        // how far cores were apart before and behind each; none on one thread
 	paces         [][2]calibrate.Pace // of the cores before and behind each
 }
 
 // groups are what sorts of programs there are.
 var groups = []string{"small", "cut", "example", "network", "mesh", "spread"}
 
-func (r *result) usual() float64 { return calibrate.Usual(r.times) }
+func (r *result) best() float64 { return calibrate.Best(r.times) }
 
 // keep leaves the times before and behind which cores were as far apart, and as fast, as usual.
 func (r *result) keep(usual float64, unusual func(calibrate.Pace) bool) {
 	var kept []float64
 	for i, t := range r.times {
-		if h := r.hops[i]; !calibrate.Moved(h[0], usual) && !calibrate.Moved(h[1], usual) && !unusual(r.paces[i][0]) && !unusual(r.paces[i][1]) {
+		moved := len(r.hops) > 0 && (calibrate.Moved(r.hops[i][0], usual) || calibrate.Moved(r.hops[i][1], usual))
+		if !moved && !unusual(r.paces[i][0]) && !unusual(r.paces[i][1]) {
 			kept = append(kept, t)
 		}
 	}
@@ -39,12 +40,12 @@ func (r *result) keep(usual float64, unusual func(calibrate.Pace) bool) {
 }
 
 // factor is how many times larger the price is than the time.
-func (r *result) factor() float64 { return r.predicted / r.usual() }
+func (r *result) factor() float64 { return r.predicted / r.best() }
 
 // off is by which factor the two are apart, at least 1.
 func off(factor float64) float64 { return math.Exp(math.Abs(math.Log(factor))) }
 
-// halves is by which factor the even rounds and the odd ones are apart.
+// halves is by which factor the best of the even rounds and that of the odd ones are apart.
 func (r *result) halves() float64 {
 	f, _ := calibrate.Halves(r.times)
 	return f
@@ -80,7 +81,7 @@ func ordersOf(list []result) (o orders) {
 	for i := range list {
 		for j := range i {
 			x, y := &list[i], &list[j]
-			a, b, factor := cmp.Compare(x.predicted, y.predicted), cmp.Compare(x.usual(), y.usual()), off(x.usual()/y.usual())
+			a, b, factor := cmp.Compare(x.predicted, y.predicted), cmp.Compare(x.best(), y.best()), off(x.best()/y.best())
 			o.all.add(a, b)
 			if factor > 1.05 {
 				o.apart.add(a, b)
@@ -115,15 +116,15 @@ func printPlans(list []result) {
 	sum, lost := orders{}, 1.0
 	for _, g := range graphs {
 		of := slices.DeleteFunc(slices.Clone(list), func(r result) bool { return r.graph != g })
-		slices.SortFunc(of, func(a, b result) int { return cmp.Compare(a.usual(), b.usual()) })
+		slices.SortFunc(of, func(a, b result) int { return cmp.Compare(a.best(), b.best()) })
 		first := slices.MinFunc(of, func(a, b result) int { return cmp.Compare(a.predicted, b.predicted) })
 		fmt.Printf("%-34s %12s %12s %10s %8s\n", "plan", "measured", "predicted", "factor", "halves")
 		for i := range of {
 			r := &of[i]
-			fmt.Printf("%-34s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.usual(), 1e6*r.predicted, r.factor(), off(r.halves()))
+			fmt.Printf("%-34s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.best(), 1e6*r.predicted, r.factor(), off(r.halves()))
 		}
 		o := ordersOf(of)
-		loss := first.usual() / of[0].usual()
+		loss := first.best() / of[0].best()
 		fmt.Printf("%d plans: %v; the plan that the price puts first takes %.2f of the fastest's time\n\n", len(of), o, loss)
 		sum, lost = sum.plus(o), max(lost, loss)
 	}
@@ -147,7 +148,7 @@ func print(list []result) {
 	fmt.Printf("%-26s %12s %12s %10s %8s\n", "program", "measured", "predicted", "factor", "halves")
 	for i := range list {
 		r := &list[i]
-		fmt.Printf("%-26s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.usual(), 1e6*r.predicted, r.factor(), off(r.halves()))
+		fmt.Printf("%-26s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.best(), 1e6*r.predicted, r.factor(), off(r.halves()))
 	}
 	fmt.Println()
 	for _, name := range groups {
