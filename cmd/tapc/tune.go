@@ -23,7 +23,7 @@ func tuneCommand(a *app.App) *cobra.Command {
 		if err := app.FirstError(o.Check(f.Options.Tuned), f.Begin(ctx), err); err != nil {
 			return err
 		}
-		if err := f.Options.Decide(ctx, b, pipeline.ScheduledKernels, "tune"); err != nil {
+		if err := f.Options.DecideMeasured(ctx, b, "tune"); err != nil {
 			return err
 		}
 		x, err := compiling.File(ctx, a, args[0], f, pipeline.ScheduledKernels)

@@ -104,17 +104,32 @@ func has(options []pipeline.Option, name string) bool {
 }
 
 // Decide reads the flags that name processors, where a back end has such and kernels are decided, which is at the last stage: others are errors
-// there. Without them, kernels are decided for what the back end decides for.
+// there. Without them, kernels are decided for what the back end decides for, and those that are tuned for the processor that they are tuned on.
 func (f *Flags) Decide(ctx context.Context, b *backends.Backend, last pipeline.Stage, use string) error {
 	var options []pipeline.Option
-	if b.Processors != nil && last == pipeline.ScheduledKernels {
+	decided := b.Processors != nil && last == pipeline.ScheduledKernels
+	if decided {
 		options = b.Processors.Options
 	}
 	settings, err := f.settings(options, use)
-	if err != nil || len(settings) == 0 {
+	if err != nil || !decided || len(settings) == 0 && f.Tuned == "" {
 		return err
 	}
-	values, err := pipeline.Settle(b.Name, options, settings)
+	return f.decide(ctx, b, settings)
+}
+
+// DecideMeasured is Decide for kernels that are measured: without the flags they are decided for the processor that programs are for, this machine's.
+func (f *Flags) DecideMeasured(ctx context.Context, b *backends.Backend, use string) error {
+	err := f.Decide(ctx, b, pipeline.ScheduledKernels, use)
+	if err != nil || b.Processors == nil || len(f.Processors) > 0 {
+		return err
+	}
+	return f.decide(ctx, b, nil)
+}
+
+// decide has kernels decided for the processors that settings name, as programs are where they name none.
+func (f *Flags) decide(ctx context.Context, b *backends.Backend, settings []pipeline.Setting) error {
+	values, err := pipeline.Settle(b.Name, b.Processors.Options, settings)
 	if err != nil {
 		return diag.Usage("%w", err)
 	}
