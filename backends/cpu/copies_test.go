@@ -151,6 +151,82 @@ func TestCopies(t *testing.T) {
 	})
 }
 
+// lanesHarness looks at what reads and writes some lanes of a vector: at either end of memory beyond which nothing can be read, and with numbers of lanes that compilers know and do not.
+const lanesHarness = `
+#line 1
+static $type *data_$name, *end_$name; // what can be read
+TAPC_FN int lanes_of_$name(int live) {
+  enum { n = $n };
+  if (live < 1 || live > n) __builtin_unreachable();
+  $type kept[n + 1];
+  $vector v, other;
+  for (int i = 0; i < n; i++) other[i] = ($type)(i + 100);
+  $type *const p[2] = {data_$name, end_$name - live};
+  for (int e = 0; e < 2; e++) {
+    v = $load(p[e], live);
+    for (int i = 0; i < n; i++) CHECK(v[i] == (i < live ? p[e][i] : 0));
+    const $type before = end_$name[-n - 1];
+    for (int i = 0; i <= n; i++) kept[i] = p[e][i < live ? i : -e];
+    $store(p[e], other, live);
+    for (int i = 0; i < live; i++) CHECK(p[e][i] == other[i]);
+    for (int i = 0; i < live; i++) p[e][i] = kept[i];
+    CHECK(e == 0 || live <= n - 1 || end_$name[-n - 1] == before);
+  }
+  for (int step = -3; step <= 3; step++) {
+    const int span = (live - 1) * step;
+    for (int e = 0; e < 2; e++) {
+      $type *const q = e == 0 ? data_$name - (span < 0 ? span : 0) : end_$name - 1 - (span > 0 ? span : 0);
+      v = $gather(q, step, live);
+      for (int i = 0; i < n; i++) CHECK(v[i] == (i < live ? q[i * step] : 0));
+      if (step == 0) continue;
+      for (int i = 0; i < live; i++) kept[i] = q[i * step];
+      $scatter(q, step, other, live);
+      for (int i = 0; i < live; i++) CHECK(q[i * step] == other[i]);
+      for (int i = 0; i < live; i++) q[i * step] = kept[i];
+    }
+  }
+  for (int low = -1; low < live; low++)
+    for (int e = 0; e < 2; e++) {
+      const uintptr_t q = e == 0 ? (uintptr_t)data_$name - (uintptr_t)(low > 0 ? low : 0) * sizeof kept[0] : (uintptr_t)p[1];
+      v = $part((const $type *)q, low, live, other);
+      for (int i = 0; i < n; i++) CHECK(v[i] == (i >= low && i < live ? *(const $type *)(q + (uintptr_t)i * sizeof kept[0]) : other[i]));
+    }
+  return 0;
+}
+static int lanes_$name(void) {
+  enum { page = 1 << 16, n = $n, no = 0, all = 3 };
+  static char memory[4 * page];
+  char *const begin = (char *)(((uintptr_t)memory + page - 1) / page * page);
+  data_$name = ($type *)(begin + page), end_$name = ($type *)(begin + 2 * page);
+  for (int i = 0; i < page / (int)sizeof *data_$name; i++) data_$name[i] = ($type)(i * 37 % 101 + 1);
+  CHECK(!mprotect(begin, page, no) && !mprotect(begin + 2 * page, page, no));
+  int line = 0;
+  for (volatile int live = 1; live <= n && line == 0; live++) line = lanes_of_$name(live);
+  if (n <= 8 && line == 0) line = lanes_of_$name(n - n / 4);
+  if (n <= 8 && line == 0) line = lanes_of_$name(n / 2);
+  CHECK(!mprotect(begin, page, all) && !mprotect(begin + 2 * page, page, all));
+  return line;
+}
+`
+
+// TestSomeLanes compiles the C files that read and write vectors as C of their own, for each size of vectors that may have a type, and looks at what they touch.
+func TestSomeLanes(t *testing.T) {
+	testC(t, func(v *vector.Printer, target isa.Target, add func(text, name string, pairs ...string)) {
+		v.Define("lanes", func() string {
+			return "#define CHECK(x) do { if (!(x)) return __LINE__; } while (0)\nint mprotect(void *memory, uint64_t bytes, int allowed);\n"
+		})
+		for _, d := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int32, scalar.BFloat16, scalar.UInt8} {
+			for bytes := target.Lanes(1); bytes >= 8 && bytes > d.Size(); bytes /= 2 {
+				n := bytes / d.Size()
+				x, name := v.Of(d, n), fmt.Sprintf("%s_%d", vector.ElementName(d), n)
+				function := func(call string) string { return call[:strings.Index(call, "(")] }
+				add(lanesHarness, "lanes_"+name, "$name", name, "$type", v.W.Stored(d), "$vector", v.Type(d, n), "$n", fmt.Sprint(n), "$load", function(x.Load("", "")), "$store", function(x.Store("", "", "")),
+					"$gather", function(x.Gather("", "", "")), "$scatter", function(x.Scatter("", "", "", "")), "$part", function(x.Part("", "", "", "")))
+			}
+		}
+	})
+}
+
 // testC compiles C with functions of C files, for each size of vectors and both compilers, and runs the functions that are added, each of which gives the line at which something is wrong, or 0, and may print what
 // the machine lacks for it.
 // In their texts names stand for others, by pairs. The compiler optimizes as much as it does in programs, where these functions are in kernels that are written out.

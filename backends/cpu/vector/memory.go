@@ -60,18 +60,60 @@ func (x Type) memory(file string) func(function string) string {
 	if h := n / 2; h*x.d.Size() >= LeastBytes {
 		macros = append(macros, "TAPC_HALF "+x.v.Type(x.d, h)+"u", "TAPC_FIRST_HALF "+listed(h, func(i int) int { return i }))
 	}
-	if x.d == scalar.Float32 && (n == 4 || n == 8) {
-		macros = append(macros, "TAPC_MASKLOAD "+map[int]string{8: "__builtin_ia32_maskloadps256", 4: "__builtin_ia32_maskloadps"}[n])
+	if size, bytes := x.d.Size(), n*x.d.Size(); bytes == 8 || bytes == 16 || bytes == 32 {
+		macros = append(macros, x.words())
+		if size >= 4 && bytes > 8 {
+			macros = append(macros, x.maskLoad()...)
+		}
 	}
 	x.own("load.c", macros...)
+	if file == "gather.c" {
+		macros = append(macros, x.gathered()...)
+	}
 	return x.own(file, macros...)
 }
 
+// gathered says how every second lane is shuffled out of two vectors of 32 bytes: within each half of both, as floats, and then by quarters.
+func (x Type) gathered() []string {
+	out := []string{"TAPC_EACH_LANE(f) " + listedAs("f(%d)", x.n, func(i int) int { return i })}
+	if size := x.d.Size(); size >= 4 && size*x.n == 32 {
+		float, half := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[size], x.n/2
+		out = append(out, "TAPC_HALVES "+x.v.Type(float, x.n), "TAPC_QUARTERS "+x.v.Type(scalar.Float64, 4),
+			"TAPC_SECOND_HALVES "+listed(x.n, func(i int) int { return i/half*half + 2*i%half + i%half/max(1, half/2)*(x.n+1) }))
+	}
+	return out
+}
+
+// maskLoad gives the instruction of AVX that reads the lanes of a mask, and the type of that. There is one for lanes of 4 bytes and one for 8, which move bits of any type.
+func (x Type) maskLoad() []string {
+	float, letter, lane, wide := scalar.Float32, "s", "int", ""
+	if x.d.Size() == 8 {
+		float, letter, lane = scalar.Float64, "d", "long long"
+	}
+	if x.n*x.d.Size() == 32 {
+		wide = "256"
+	}
+	out := []string{fmt.Sprintf("TAPC_MASKLOAD(p, m) (TAPC_VECTOR)__builtin_ia32_maskloadp%s%s((const %s *)(p), (%s __attribute__((vector_size(TAPC_BYTES))))(m))", letter, wide,
+		x.v.Type(float, x.n), lane)}
+	if x.d != float {
+		out = append(out, "TAPC_MASK "+x.v.MaskType(x.d.Size(), x.n))
+	}
+	return out
+}
+
+// words gives the type of a vector as numbers of 8 bytes.
+func (x Type) words() string {
+	x.v.Define("tapc_word", func() string { return Text(own, "word.c") })
+	return "TAPC_WORDS " + x.v.Type(scalar.UInt64, x.n*x.d.Size()/8)
+}
+
 // listed lists the lanes of a vector.
-func listed(n int, lane func(i int) int) string {
+func listed(n int, lane func(i int) int) string { return listedAs("%d", n, lane) }
+
+func listedAs(format string, n int, lane func(i int) int) string {
 	lanes := make([]string, n)
 	for i := range lanes {
-		lanes[i] = fmt.Sprint(lane(i))
+		lanes[i] = fmt.Sprintf(format, lane(i))
 	}
 	return strings.Join(lanes, ", ")
 }

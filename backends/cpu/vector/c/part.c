@@ -7,7 +7,7 @@ TAPC_FN TAPC_VECTOR TAPC_NAME(tapc_part)(const TAPC_ELEMENT *p, int64_t low, int
   return TAPC_X86(loadu, 512_mask)(p, v, (TAPC_LANES_MASK)((1u << high) - (1u << (low > 0 ? low : 0))));
 #elif defined(TAPC_MASKLOAD) && defined(__AVX__)
   const TAPC_MASK lane = {TAPC_FIRST}, m = (lane >= (int)low) & (lane < (int)high);
-  return (TAPC_VECTOR)(((TAPC_MASK)TAPC_MASKLOAD((const TAPC_VECTOR *)p, m) & m) | ((TAPC_MASK)v & ~m));
+  return (TAPC_VECTOR)(((TAPC_MASK)TAPC_MASKLOAD(p, m) & m) | ((TAPC_MASK)v & ~m));
 #else
   TAPC_ELEMENT x[TAPC_COUNT];
   __builtin_memcpy(x, &v, sizeof x);
