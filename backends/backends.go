@@ -117,6 +117,19 @@ func (o *Output) Refuses(g *ir.Graph) error {
 	return nil
 }
 
+// Native gives the target of configs of what is made where no option names a processor, which is this machine's; "" if there are several.
+func (b *Backend) Native(ctx context.Context) (string, error) {
+	v, err := pipeline.Settle(b.Name, b.Processors.Options, nil)
+	if err != nil {
+		return "", err
+	}
+	list, err := b.Processors.Targets(ctx, v)
+	if err != nil || len(list) != 1 {
+		return "", err
+	}
+	return list[0], nil
+}
+
 // Takes says whether graphs for a type of device are among those that the back end takes.
 func (b *Backend) Takes(t schedule.DeviceType) bool {
 	return len(b.Devices) == 0 || slices.Contains(b.Devices, t)

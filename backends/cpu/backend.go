@@ -17,9 +17,11 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/interruptible"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // The options of outputs.
@@ -95,7 +97,7 @@ func memoryOf(ctx context.Context, j *backends.Job, threads int64) ([]backends.M
 	if err != nil {
 		return nil, err
 	}
-	if _, err := src.program.emit(isa.Scheduled, ""); err != nil {
+	if _, err := src.program.emit(decidedFor(j.Graph), ""); err != nil {
 		return nil, err
 	}
 	terms := src.program.memoryTerms()
@@ -105,6 +107,20 @@ func memoryOf(ctx context.Context, j *backends.Job, threads int64) ([]backends.M
 			backends.MemoryTerm{What: "workspaces of these", Bytes: src.program.Process.Workspaces.More(threads, groups) + (groups-1)*src.program.groups().Bytes})
 	}
 	return terms, nil
+}
+
+// decidedFor gives the processor that the kernels of a graph have their first configs for.
+func decidedFor(g *ir.Graph) isa.Target {
+	for n := range g.Nodes() {
+		if k, ok := n.Body.(*schedule.Kernel); ok {
+			for _, c := range k.Configs {
+				if t, ok := tile.TargetNamed(c.Target); ok {
+					return isa.Target{Target: t, Machine: isa.Scheduled.Machine}
+				}
+			}
+		}
+	}
+	return isa.Scheduled
 }
 
 // tools are the compilers of the machine that were looked for, by the value of ccOption.

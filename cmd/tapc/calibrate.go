@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/machines"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -25,7 +26,8 @@ func calibrateCommand(a *app.App) *cobra.Command {
 		if len(args) > 0 {
 			return diag.Usage("calibrate measures this machine, and reads no file: expected nothing, found %q", args[0])
 		}
-		m, err := machines.Calibrate(ctx, *devices, a.Stderr, &p)
+		target, _ := app.OwnBackends().For(schedule.Host).Native(ctx) // without a compiler there is none, which building says
+		m, err := machines.Calibrate(ctx, target, *devices, a.Stderr, &p)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/standard"
@@ -38,8 +39,15 @@ func addCostFlags(c *cobra.Command, f *compiling.Flags) *costFlags {
 	f.Cuts.Priced()
 	c.Flags().Lookup("machine").Usage = "machine that prices are for: a name that tapc machine lists, or the path of a machine file"
 	c.Flags().IntVar(&x.threads, "threads", 0, "threads that the program uses (default: all cores of the machine)")
+	c.Flags().Lookup("cpu").Usage = "CPU that kernels are decided for, as build has it: native, x86-64-v3, … (default: the target of the machine's file, this machine's with --tuned, otherwise " + usualTarget() + ")"
 	app.Complete(c, "machine", machine.Presets())
 	return x
+}
+
+// usualTarget is what kernels for CPUs are decided for where nothing says more.
+func usualTarget() string {
+	_, target := app.OwnBackends().For(schedule.Host).Configs.Target()
+	return target
 }
 
 func costCommand(a *app.App) *cobra.Command {
@@ -180,14 +188,9 @@ func (f *costFlags) begin(ctx context.Context) error {
 	if f.threads < 0 {
 		return diag.Usage("--threads=%d: expected a number of threads", f.threads)
 	}
-	if f.compile.Cuts.Machine() != "" {
-		if _, err := machine.Find(f.compile.Cuts.Machine()); err != nil {
-			return err
-		}
-	}
 	b, err := compiling.BackendOf(a, f.compile)
 	if err == nil {
-		err = f.compile.Options.Decide(ctx, b, pipeline.ScheduledKernels, f.use)
+		err = f.compile.Decide(ctx, b, pipeline.ScheduledKernels, f.use, f.compile.Cuts.Machine())
 	}
 	return cmp.Or(err, f.compile.Begin(ctx))
 }

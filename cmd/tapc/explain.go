@@ -71,7 +71,7 @@ func explainCommand(a *app.App) *cobra.Command {
 func explainKernels(ctx context.Context, a *app.App, args []string, f *compiling.Flags, own backends.List) error {
 	b, err := compiling.BackendOf(a, f)
 	if err == nil {
-		err = f.Options.Decide(ctx, b, pipeline.ScheduledKernels, "explain kernel --target="+f.Target)
+		err = f.Decide(ctx, b, pipeline.ScheduledKernels, "explain kernel --target="+f.Target, f.CostModel())
 	}
 	if err != nil {
 		return err

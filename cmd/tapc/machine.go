@@ -9,7 +9,9 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/machines"
 	"tensortapestry.org/tapc/cost/collective"
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 func machineCommand(a *app.App) *cobra.Command {
@@ -31,6 +33,9 @@ func machineCommand(a *app.App) *cobra.Command {
 		case len(args) == 0:
 			return machines.List(a.Stdout)
 		}
-		return machines.Print(a.Stdout, args[0])
+		return machines.Print(a.Stdout, args[0], func(m *machine.Machine) error {
+			_, err := standard.On(m, app.OwnBackends().Choosers())
+			return err
+		})
 	})
 }

@@ -38,6 +38,7 @@ type Options struct {
 	Dir      string        // for programs
 	Budget   time.Duration // that measuring takes at most, unless leastRounds take longer; building comes on top
 	Tapc     string        // the compiler that builds them
+	Target   string        // of the configs that their kernels have
 	Devices  int64         // into which the cores are divided; 1 if it is 0
 	Reuse    bool          // programs that are in Dir, of the same graphs, are not built again
 	Together int           // so many cores are looked at together, as those of devices that compute side by side are; 1 if it is 0
@@ -117,7 +118,7 @@ type Run struct {
 
 // Begin builds what a machine is measured by.
 func Begin(ctx context.Context, o Options) (*Run, error) {
-	m, err := found()
+	m, err := found(o.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -436,11 +437,11 @@ func same(list []probe) float64 {
 	return math.Exp(sum / float64(max(n, 1)))
 }
 
-// found is what the system says of the machine: cores, caches and memory.
-func found() (*machine.Machine, error) {
+// found is what the system says of the machine: cores, caches and memory. Kernels have configs for a target.
+func found(target string) (*machine.Machine, error) {
 	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the best of several rounds",
 		Localities: []machine.Locality{{Name: "machine", Members: []machine.Member{{Of: "cpu", Count: 1}}}}}
-	d := machine.Device{Name: "cpu", Kind: kind, Units: units()}
+	d := machine.Device{Name: "cpu", Kind: kind, Target: target, Units: units()}
 	var err error
 	if d.Memory, err = memory(); err == nil {
 		d.Caches, err = caches()

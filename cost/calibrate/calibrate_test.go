@@ -93,15 +93,6 @@ func TestConclude(t *testing.T) {
 	}
 }
 
-// TestShared counts the cores of lists as Linux writes them.
-func TestShared(t *testing.T) {
-	for list, want := range map[string]int64{"0": 1, "0-3": 4, "0-1,8-9": 4, "0,2": 2, "": 1, "x": 1, "3-1": 1} {
-		if got := shared(list); got != want {
-			t.Errorf("%q is %d", list, got)
-		}
-	}
-}
-
 // TestRowsOf finds the micro-kernels of processors in what Linux says of them; amx counts where it is for the type, and what no word says is for every processor.
 func TestRowsOf(t *testing.T) {
 	for text, want := range map[string][2]string{

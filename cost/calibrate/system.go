@@ -1,10 +1,8 @@
 package calibrate
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -13,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/internal/hostcaches"
 )
 
 // kind is that of the device on which programs are started.
@@ -77,28 +76,12 @@ func Caches() (string, error) {
 
 // caches gives those of the first core for data, the nearest first, with how many cores share each, without bandwidths.
 func caches() ([]machine.Cache, error) {
-	dirs, err := filepath.Glob("/sys/devices/system/cpu/cpu0/cache/index*")
-	if err != nil || len(dirs) == 0 {
-		return nil, errors.New("there are no caches in /sys/devices/system/cpu")
+	list, err := hostcaches.List()
+	out := make([]machine.Cache, len(list))
+	for i, c := range list {
+		out[i] = machine.Cache{Name: fmt.Sprint("L", c.Level), Bytes: c.Bytes, Units: c.Units}
 	}
-	var list []machine.Cache
-	for _, dir := range dirs {
-		read := func(name string) string {
-			text, e := os.ReadFile(filepath.Join(dir, name))
-			if e != nil {
-				err = e
-			}
-			return strings.TrimSpace(string(text))
-		}
-		size, e := strconv.ParseInt(strings.TrimSuffix(read("size"), "K"), 10, 64)
-		if e != nil || err != nil {
-			return nil, fmt.Errorf("%s: %v, %v", dir, e, err)
-		}
-		if read("type") != "Instruction" {
-			list = append(list, machine.Cache{Name: "L" + read("level"), Bytes: size << 10, Units: shared(read("shared_cpu_list"))})
-		}
-	}
-	return split(list), err
+	return split(out), err
 }
 
 // farther is how many times larger than the one before a cache is whose first part is a cache of its own: it is shared, with other machines too,
@@ -116,21 +99,4 @@ func split(list []machine.Cache) (out []machine.Cache) {
 		out = append(out, c)
 	}
 	return out
-}
-
-// shared counts the cores of a list such as 0-3,8.
-func shared(list string) int64 {
-	n := int64(0)
-	for _, part := range strings.Split(list, ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		a, err := strconv.ParseInt(first, 10, 32)
-		b := a
-		if isRange {
-			b, err = strconv.ParseInt(last, 10, 32)
-		}
-		if err == nil && b >= a {
-			n += b - a + 1
-		}
-	}
-	return max(n, 1)
 }

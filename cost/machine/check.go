@@ -98,8 +98,8 @@ func (b *faults) device(d *Device) {
 			b.add(CodeMeaning, nil, "at most 1, and no more of what is larger", Part.Format(c.Kept.High)+" and "+Part.Format(c.Beyond.Value), "the cache %s of %s keeps more than there is", c.Name, d.Name)
 		}
 	}
-	if d.Idle.Value > d.Power.Value {
-		b.add(CodeMeaning, nil, "power of at least "+Watts.Format(d.Idle.Value), Watts.Format(d.Power.Value), "the device %s takes more when it does nothing", d.Name)
+	if d.Power.Idle.Value > d.Power.Busy.Value {
+		b.add(CodeMeaning, nil, "power of at least "+Watts.Format(d.Power.Idle.Value), Watts.Format(d.Power.Busy.Value), "the device %s takes more when it does nothing", d.Name)
 	}
 }
 

@@ -33,6 +33,7 @@ func (m *Machine) fields(f fields) {
 func (d *Device) fields(f fields) {
 	f.Text(field{"name", "what the kind of device is called", true}, &d.Name)
 	f.Text(field{"kind", "what it is to a schedule", true}, &d.Kind, schedule.DeviceWords()...)
+	f.Text(field{"target", "of the configs that kernels for it have, such as cpu_v32_r16_l512k (bytes of a vector, vector registers, second cache) or sm_80; what is decided for without a machine if it is left out", false}, &d.Target)
 	f.Text(field{"source", "where its figures are from", false}, &d.Source)
 	f.Count(field{"units", "cores or multiprocessors", true}, &d.Units, Part)
 	f.Count(field{"memory", "size of its memory", true}, &d.Memory, Bytes)
@@ -42,8 +43,8 @@ func (d *Device) fields(f fields) {
 	f.Figure(field{"unit-read", "the same of one unit alone", false}, &d.UnitRead, BytesASecond)
 	f.Figure(field{"launch", "time from one kernel to the next", true}, &d.Launch, Seconds)
 	f.Figure(field{"region", "time more for a kernel that all units share", false}, &d.Region, Seconds)
-	f.Figure(field{"power", "while it works", false}, &d.Power, Watts)
-	f.Figure(field{"idle", "while it does not", false}, &d.Idle, Watts)
+	f.Figure(field{"power", "while it works", false}, &d.Power.Busy, Watts)
+	f.Figure(field{"idle", "while it does not", false}, &d.Power.Idle, Watts)
 	list(f, field{"caches", "the nearest first", false}, &d.Caches, (*Cache).fields)
 	list(f, field{"rates", "what it does in a second", true}, &d.Rates, (*Rate).fields)
 }

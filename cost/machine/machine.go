@@ -37,6 +37,7 @@ type Machine struct {
 type Device struct {
 	Name          string
 	Kind          string // a word of schedule.DeviceWords
+	Target        string // of the configs that kernels for it have, such as cpu_v32_r16_l512k; "" is what the back end decides for where nothing is said
 	Source        string
 	Units         int64
 	Memory        int64  // bytes
@@ -46,11 +47,13 @@ type Device struct {
 	UnitRead      Figure // of one unit alone
 	Launch        Figure // seconds from one kernel to the next
 	Region        Figure // seconds more for a kernel that all units share
-	Power         Figure // watts of the device while it works
-	Idle          Figure // watts while it does not
+	Power         Power
 	Caches        []Cache
 	Rates         []Rate
 }
+
+// Power is the watts of a device while it works, and while it does not.
+type Power struct{ Busy, Idle Figure }
 
 // Rate is how many operations a device does in a second on elements of a type by a row: a class of instructions. A multiply-add is two.
 // Reached is the part of it that good programs reach, 1 if it is left out.

@@ -79,8 +79,8 @@ func (b *builder) report(out *Report, kinds []*machine.Device) (*Report, error) 
 	}
 	out.Time = b.interval(out.Result)
 	for i, busy := range out.Result.Busy { // energy, while they compute and while they do not
-		if d := kinds[i]; d.Power.Known() {
-			out.Joules += d.Power.Value*busy + d.Idle.Value*(out.Result.Seconds-busy)
+		if d := kinds[i]; d.Power.Busy.Known() {
+			out.Joules += d.Power.Busy.Value*busy + d.Power.Idle.Value*(out.Result.Seconds-busy)
 		}
 	}
 	return out, nil

@@ -2,10 +2,12 @@ package standard_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cuda"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/sample"
@@ -242,5 +244,41 @@ func TestModelOfAMachine(t *testing.T) {
 	}
 	if _, err := by.Estimate(schedule.CUDA, &nest.Analysis{Kernel: &schedule.Kernel{}}); err == nil {
 		t.Error("a laptop has a CUDA device")
+	}
+}
+
+// TestOn: a machine says what kernels are decided for, for each kind of device or for none, and only what kernels of the kind have configs for.
+func TestOn(t *testing.T) {
+	choosers := append(cpu.Choosers(), cuda.Chooser{})
+	_, usual := cpu.Choosers()[0].Target()
+	device := func(kind, target string) machine.Device {
+		return machine.Device{Name: kind, Kind: kind, Target: target}
+	}
+	for _, c := range []struct {
+		devices []machine.Device
+		want    string // "" is an error
+	}{
+		{[]machine.Device{device("cpu", "")}, "[]"},
+		{[]machine.Device{device("cpu", "cpu_v32_r16_l512k")}, "[cpu_v32_r16_l512k sm_80]"},
+		{[]machine.Device{device("cuda", "sm_80"), device("cpu", "")}, "[" + usual + " sm_80]"},
+		{[]machine.Device{device("cuda", ""), device("cpu", "cpu_v16_r32_l512k")}, "[cpu_v16_r32_l512k sm_80]"},
+		{[]machine.Device{device("cpu", "sm_80")}, ""},
+		{[]machine.Device{device("cuda", "cpu_v32_r16_l512k")}, ""},
+		{[]machine.Device{device("cpu", ""), device("cuda", "sm_1")}, ""},
+		{[]machine.Device{device("rocm", "cpu_v32_r16_l512k")}, ""},
+	} {
+		got, err := standard.On(&machine.Machine{Name: "m", Devices: c.devices}, choosers)
+		if err == nil && fmt.Sprint(got) != c.want || err != nil && c.want != "" {
+			t.Errorf("%v: found %v, %v", c.devices, got, err)
+		}
+	}
+	for _, name := range machine.Presets() {
+		m, err := machine.Preset(name)
+		if err == nil {
+			_, err = standard.On(m, choosers)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

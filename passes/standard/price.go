@@ -2,6 +2,7 @@ package standard
 
 import (
 	"context"
+	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
@@ -10,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/tile"
@@ -24,6 +26,41 @@ func Priced(choosers []tile.Chooser) map[schedule.DeviceType][]price.Target {
 		out[kind] = append(out[kind], price.Target{Name: name, Vector: t.Vector, Registers: t.Registers})
 	}
 	return out
+}
+
+// On gives the targets that kernels are decided for on a machine: those that it says, and those of choosers for kinds of devices of which it says none. Nil if it says none at all.
+func On(m *machine.Machine, choosers []tile.Chooser) (targets []string, err error) {
+	said := false
+	for _, c := range choosers {
+		kind, target := c.Target()
+		if d, err := m.Device("", kind.String()); err == nil && d.Target != "" {
+			target, said = d.Target, true
+		}
+		targets = append(targets, target)
+	}
+	for _, d := range m.Devices {
+		if d.Target != "" && !slices.ContainsFunc(choosers, func(c tile.Chooser) bool {
+			kind, _ := c.Target()
+			return kind.String() == d.Kind && c.Named(d.Target) != nil
+		}) {
+			return nil, unknownTarget(m, d, choosers)
+		}
+	}
+	if !said {
+		return nil, nil
+	}
+	return targets, nil
+}
+
+// unknownTarget is the error of a device whose target is none of its kind.
+func unknownTarget(m *machine.Machine, d machine.Device, choosers []tile.Chooser) error {
+	want := "none, as kernels for " + d.Kind + " have no configs"
+	for _, c := range choosers {
+		if kind, target := c.Target(); kind.String() == d.Kind {
+			want = "such as " + target
+		}
+	}
+	return diag.Errorf(machine.CodeMeaning, "machine", diag.Location{}, "the device %s of the machine %s has a target that no kernel for %s has configs for", d.Name, m.Name, d.Kind).Want(want, d.Target)
 }
 
 // Others gives the configs by which a kernel could be carried out that it does not have, by those of choosers: what these list for the target whose config it has, or for the first if it has none,

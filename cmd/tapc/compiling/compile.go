@@ -105,6 +105,9 @@ func (f *Flags) Model(choosers []tile.Chooser) (cost.Model, error) {
 	return standard.Model(f.model, choosers)
 }
 
+// CostModel names the machine by whose costs the passes choose, "" for none.
+func (f *Flags) CostModel() string { return f.model }
+
 // Compilation is a graph that was compiled to a stage.
 type Compilation struct {
 	Graph  *ir.Graph

@@ -14,10 +14,12 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/app"
 	"tensortapestry.org/tapc/cmd/tapc/flagfiles"
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // Goal is what a compilation is for: an output of a back end or, without one, the graph at a stage.
@@ -77,7 +79,7 @@ func NewGoal(ctx context.Context, a *app.App, f *Flags, emit string, given bool)
 	}
 	for _, g := range Graphs {
 		if g.Name == emit {
-			return &Goal{Last: g.stage}, f.Options.Decide(ctx, b, g.stage, "--emit="+emit)
+			return &Goal{Last: g.stage}, f.Decide(ctx, b, g.stage, "--emit="+emit, f.model)
 		}
 	}
 	o := b.Output(emit)
@@ -156,6 +158,20 @@ func inFlag(err error, flag string) error {
 		list[i].Location.File = flag
 	}
 	return &diag.StatusError{Status: diag.ExitUsage, Err: list}
+}
+
+// Decide reads the flags that name processors. Without them kernels are decided for those of a machine, "" for none, whose file says it, and for what the back end decides for otherwise.
+func (f *Flags) Decide(ctx context.Context, b *backends.Backend, last pipeline.Stage, use, on string) error {
+	err := f.Options.Decide(ctx, b, last, use)
+	if err != nil || on == "" || last != pipeline.ScheduledKernels || len(f.Options.Processors) > 0 {
+		return err
+	}
+	m, err := machine.Find(on)
+	if err != nil {
+		return err
+	}
+	f.Options.Processors, err = standard.On(m, app.OwnBackends().Choosers())
+	return err
 }
 
 // Place gives where the goal is written, for what -o says.

@@ -33,8 +33,8 @@ compiler. Bounds are those of the rounds' own differences: measure while nothing
 With --devices the machine has so many devices of one host, each with its part of the cores:
 what --devices of build makes of it, with the link that copies between them are.`
 
-// Calibrate measures this machine, divided into so many devices, by programs that this tapc builds. How far it is, it says on a stream as a flag has it.
-func Calibrate(ctx context.Context, devices int64, stderr io.Writer, f *progress.Flag) (m *machine.Machine, err error) {
+// Calibrate measures this machine, divided into so many devices, by programs that this tapc builds, whose kernels have configs for a target. How far it is, it says on a stream as a flag has it.
+func Calibrate(ctx context.Context, target string, devices int64, stderr io.Writer, f *progress.Flag) (m *machine.Machine, err error) {
 	if devices < 1 {
 		return nil, diag.Usage("--devices=%d: expected at least one device", devices)
 	}
@@ -49,7 +49,7 @@ func Calibrate(ctx context.Context, devices int64, stderr io.Writer, f *progress
 	defer os.RemoveAll(dir)
 	meter := progress.New(stderr, f.Form(stderr))
 	defer func() { meter.End(err == nil) }()
-	_, m, err = calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 42 * time.Second, Tapc: tapc, Devices: devices, Together: int(devices), Wait: 10 * time.Second, Watch: meter})
+	_, m, err = calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 42 * time.Second, Tapc: tapc, Target: target, Devices: devices, Together: int(devices), Wait: 10 * time.Second, Watch: meter})
 	return m, err
 }
 
@@ -66,8 +66,8 @@ func List(w io.Writer) error {
 	return t.Flush()
 }
 
-// Print writes the file of a machine.
-func Print(w io.Writer, name string) error {
+// Print writes the file of a machine, once it is checked.
+func Print(w io.Writer, name string, check func(*machine.Machine) error) error {
 	if !strings.ContainsAny(name, "./") {
 		text, err := machine.Text(name)
 		if err != nil {
@@ -77,6 +77,9 @@ func Print(w io.Writer, name string) error {
 		return err
 	}
 	m, err := machine.Find(name)
+	if err == nil {
+		err = check(m)
+	}
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ and the memory of the program, which is what it states itself (PROGRAM --describ
 
 --machine names a machine that tapc knows or a machine file (docs/machines.md). What the file
 does not say is an error with the key that would, never 0. Times are those of a program
-that runs again and again: caches have what the last run left there.
+that runs again and again: caches have what the last run left there. Kernels have the configs
+of the processors that the file says (target), and of others with --cpu.
 
 With a --plan that has a mesh the program is on the devices of the machine: each carries out
 the kernels whose blocks it has, and collectives move what the plan's layouts need, beside
@@ -69,8 +70,8 @@ func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.Mem
 		r.Units = max(r.Units, k.Units)
 		r.Critical = append(r.Critical, i) // one device carries kernels out one after the other
 	}
-	if d, err := m.Device("", ""); err == nil && d.Power.Known() {
-		r.Joules = d.Power.Value * r.Time.Value
+	if d, err := m.Device("", ""); err == nil && d.Power.Busy.Known() {
+		r.Joules = d.Power.Busy.Value * r.Time.Value
 	}
 	return r, nil
 }

@@ -29,6 +29,7 @@ import (
 	"strings"
 	"time"
 
+	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/cost/calibrate"
 	"tensortapestry.org/tapc/cost/machine"
 )
@@ -123,7 +124,12 @@ func (s *settings) probes(ctx context.Context) (*calibrate.Run, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Devices: 2, Together: int(s.threads), Reuse: true, Wait: s.wait})
+	b := cpu.Backend()
+	target, err := b.Native(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Target: target, Devices: 2, Together: int(s.threads), Reuse: true, Wait: s.wait})
 }
 
 // save writes the files of the machine.
