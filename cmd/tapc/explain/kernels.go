@@ -23,7 +23,8 @@ const Help = `Explain what was decided, and what else there was.
   kernel  for each kernel of the schedule, or for those of a name: the configs or cuts that it
           can have on the target, what each was thought to take, why others were refused, and
           which is chosen. A config says how a kernel is carried out; --emit=tree shows what
-          it does. --cpu and --cc name the processors, as they do for build.
+          it does. --cpu and --cc name the processors, as they do for build; without them
+          they are those of the machine of --cost-model, or those with AVX-512.
   sizes   which versions a program has for the sizes of --dim, how many functions they take
           together, and for which sizes padded data is proven to give the same values.
   cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
