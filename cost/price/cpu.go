@@ -489,7 +489,7 @@ func tiled(x *pricing) float64 {
 		return x.padding()
 	}
 	rows, width, lanes := max(1, m[len(m)-1]), n[len(n)-2], n[len(n)-1]
-	steps := cost.Steps(c.Row.Extent, (c.Col.Extent+lanes-1)/lanes, min(rows, c.Row.Extent), max(1, width/lanes), columnLoad(x, c, width))
+	steps := cost.Steps(c.Row.Extent, (c.Col.Extent+lanes-1)/lanes, min(rows, c.Row.Extent), max(1, width/lanes), columnLoad(x, c, width), x.target.Registers)
 	return steps / (cost.FullStep(x.target.Registers) * float64(max(1, c.Row.Extent)) * float64(max(1, c.Col.Extent)) / float64(lanes))
 }
 

@@ -97,7 +97,7 @@ func (t Target) registerTiles(rows, cols, lanes, length, most int64, paneled boo
 			if paneled && RowPanel%r != 0 {
 				continue
 			}
-			c := int64(cost.Steps(rows, (cols+lanes-1)/lanes, r, v, t.loadCycles(v, length)))
+			c := int64(cost.Steps(rows, (cols+lanes-1)/lanes, r, v, t.loadCycles(v, length), t.Registers))
 			c += c / edgeShare * edges(rows, (cols+lanes-1)/lanes, r, v)
 			out = append(out, pricedTile{RegisterTile{r, v}, c})
 		}

@@ -8,31 +8,46 @@ const Near = 1
 // Spare is how many registers a step needs beside sums and columns: for a number of the left factor, and for compilers to move things about.
 const Spare = 2
 
-// Fits says whether a register tile of so many rows and vectors of columns leaves room for a step.
-func Fits(rows, vectors, registers int64) bool { return rows*vectors+vectors+Spare <= registers }
+// Fits says whether a register tile of so many rows and vectors of columns leaves room for a step. Columns are in registers for rows to share; one row takes each as it comes.
+func Fits(rows, vectors, registers int64) bool {
+	columns := vectors
+	if rows == 1 {
+		columns = 1
+	}
+	return rows*vectors+columns+Spare <= registers
+}
 
-// step is about the time of one step of the reduction in a register tile, in eighths of a cycle of a core that does two multiply-adds of vectors and two loads in a cycle, and has results
-// after four. A vector of columns takes so many halves of a cycle to come. Loads cost something even where they are not what a step waits for, and vectors of columns, which come from
-// further away, cost more.
-func step(rows, vectors int64, load float64) float64 {
+// busy is how many vectors of sums a register tile has at least whose products do not wait for each other: two multiply-adds in a cycle, each after four, are 8. Of 16 registers it is more, as measured on
+// Zen 3: tiles of 6 × 2 take 0.75 to 0.86 of the time of 4 × 2 and 0.77 to 0.98 of that of 5 × 2 (docs/performance.md, "Register tiles of AVX2"). Of 32, tiles at edges alone have so few.
+func busy(registers int64) float64 {
+	if registers <= 16 {
+		return 11
+	}
+	return 8
+}
+
+// step is about the time of one step of the reduction in a register tile, in eighths of a cycle of a core that does two multiply-adds of vectors and two loads in a cycle. A vector of columns takes so many
+// halves of a cycle to come. Loads cost something even where they are not what a step waits for, and vectors of columns, which come from further away, cost more.
+func step(rows, vectors int64, load float64, registers int64) float64 {
 	if rows == 0 || vectors == 0 {
 		return 0
 	}
-	return 4*max(float64(rows*vectors), float64(rows+vectors), float64(vectors)*load, 8) + float64(rows+3*vectors)
+	return 4*max(float64(rows*vectors), float64(rows+vectors), float64(vectors)*load, busy(registers)) + float64(rows+3*vectors)
 }
 
 // Steps is the time of one step of the reduction over all register tiles of a product of rows and vectors of columns, in eighths of a cycle: tiles at the edges are smaller.
-func Steps(rows, vectors, tileRows, tileVectors int64, load float64) float64 {
+func Steps(rows, vectors, tileRows, tileVectors int64, load float64, registers int64) float64 {
 	m, mt, n, nt := rows/tileRows, rows%tileRows, vectors/tileVectors, vectors%tileVectors
-	return float64(m)*(float64(n)*step(tileRows, tileVectors, load)+step(tileRows, nt, load)) + float64(n)*step(mt, tileVectors, load) + step(mt, nt, load)
+	of := func(r, v int64) float64 { return step(r, v, load, registers) }
+	return float64(m)*(float64(n)*of(tileRows, tileVectors)+of(tileRows, nt)) + float64(n)*of(mt, tileVectors) + of(mt, nt)
 }
 
 // FullStep is the time of a step for each vector of sums of the register tile that has the least, of those that fit so many registers, in eighths of a cycle.
 func FullStep(registers int64) float64 {
-	least := step(1, 1, Near)
+	least := step(1, 1, Near, registers)
 	for v := int64(1); Fits(1, v, registers); v++ {
 		for r := int64(1); Fits(r, v, registers); r++ {
-			least = min(least, step(r, v, Near)/float64(r*v))
+			least = min(least, step(r, v, Near, registers)/float64(r*v))
 		}
 	}
 	return least
