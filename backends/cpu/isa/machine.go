@@ -2,6 +2,7 @@ package isa
 
 import (
 	"debug/elf"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -29,8 +30,11 @@ type architecture struct {
 	Copies   Copies
 }
 
-// The second cache that code is written for where nothing else is known.
+// The second cache that code is written for where nothing else is known, and the most: no processor with a larger one was measured.
 const usualL2 = 1 << 20
+
+// leastL2 is that of the smallest second cache that code is written for.
+const leastL2 = 128 << 10
 
 // Baseline is the name, for --cpu, of the least of the levels.
 const Baseline = "baseline"
@@ -146,18 +150,26 @@ func (m Machine) NoBuildID() []string {
 	return []string{"-Wl,--build-id=none"}
 }
 
-// TargetOf reads what processor a compiler's macros describe.
+// TargetOf reads what processor a compiler's macros describe. Its second cache is taken for that of the level with the same vectors.
 func TargetOf(name string, flags []string, macros string) Target {
 	has := func(macro string) bool { return strings.Contains(macros, "#define "+macro+" ") }
-	t := Target{Target: tile.Target{Vector: 16, Registers: 16, L2: usualL2}, Name: name, Flags: flags}
+	t := Target{Target: tile.Target{Vector: 16, Registers: 16, L2: usualL2 / 2}, Name: name, Flags: flags}
 	switch {
 	case has("__AVX512F__") && has("__AVX512BW__") && has("__AVX512DQ__") && has("__AVX512VL__"):
-		t.Vector, t.Registers = 64, 32
+		t.Vector, t.Registers, t.L2 = 64, 32, usualL2
 		t.Flags = append(flags, "-mprefer-vector-width=512")
 	case has("__AVX2__"):
 		t.Vector = 32
 	case has("__ARM_NEON") || has("__VSX__"):
 		t.Registers = 32
+	}
+	return t
+}
+
+// WithL2 gives the target with a second cache of so many bytes, or the power of two below, within what code is written for; as it is if they are not known: 0.
+func (t Target) WithL2(size int64) Target {
+	if size > 0 {
+		t.L2 = min(max(int64(1)<<(bits.Len64(uint64(size))-1), leastL2), usualL2)
 	}
 	return t
 }

@@ -53,3 +53,19 @@ func TestCopies(t *testing.T) {
 		t.Errorf("riscv64: %+v", c)
 	}
 }
+
+// Second caches are those of levels, and the machine's own within bounds, as powers of two.
+func TestL2(t *testing.T) {
+	const avx512 = "#define __AVX512F__ 1\n#define __AVX512BW__ 1\n#define __AVX512DQ__ 1\n#define __AVX512VL__ 1\n#define __AVX2__ 1\n"
+	for macros, want := range map[string]string{"": "cpu_v16_r16_l512k", "#define __AVX2__ 1\n": "cpu_v32_r16_l512k", avx512: "cpu_v64_r32_l1024k", "#define __ARM_NEON 1\n": "cpu_v16_r32_l512k"} {
+		if got := TargetOf("x", nil, macros).Target.Name(); got != want {
+			t.Errorf("%q is %s", macros, got)
+		}
+	}
+	x := TargetOf("x", nil, "")
+	for size, want := range map[int64]int64{0: x.L2, 1: 128 << 10, 64 << 10: 128 << 10, 256<<10 - 1: 128 << 10, 256 << 10: 256 << 10, 512 << 10: 512 << 10, 1280 << 10: 1 << 20, 2 << 20: 1 << 20, 1 << 40: 1 << 20} {
+		if got := x.WithL2(size).L2; got != want {
+			t.Errorf("%d bytes count as %d", size, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/internal/hostcaches"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -74,5 +75,8 @@ func (c *Compiler) described(ctx context.Context, name string) (t isa.Target, sa
 	}
 	t = isa.TargetOf(name, flags, says)
 	t.Machine = c.Machine.Name
+	if name == Native { // which compilers for other processors than this machine's do not know
+		t = t.WithL2(hostcaches.Second())
+	}
 	return t, says, nil
 }
