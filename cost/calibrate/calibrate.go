@@ -373,10 +373,26 @@ func Time(ctx context.Context, program string, runs int, threads int64) (float64
 	return timeOn(ctx, nil, program, runs, threads)
 }
 
-// Time runs a program as the function of the same name does, on the first cores of the run: on one thread it is always the same core.
+// Time gives the least time of a program that the function of the same name gives for some processes one after the other, which share the runs, on the first cores of the run: on one thread it is
+// always the same core. Pages of one process push each other out of the second cache, those of the next do not: a transpose 200 × 200 takes 8 or 13.5 µs on Zen 3.
 func (r *Run) Time(ctx context.Context, program string, runs int, threads int64) (float64, error) {
-	return timeOn(ctx, r.cores[:min(threads, int64(len(r.cores)))], program, runs, threads)
+	n := 1
+	if runs >= processes*leastRuns {
+		n = processes
+	}
+	var times []float64
+	for range n {
+		t, err := timeOn(ctx, r.cores[:min(threads, int64(len(r.cores)))], program, (runs+n-1)/n, threads)
+		if err != nil {
+			return 0, err
+		}
+		times = append(times, t)
+	}
+	return Best(times), nil
 }
+
+// processes is how many run a program whose time is so short that each runs it often enough.
+const processes = 3
 
 // timeOn runs a program on some cores, on any if they are none.
 func timeOn(ctx context.Context, cores []int, program string, runs int, threads int64) (float64, error) {

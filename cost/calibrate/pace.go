@@ -24,7 +24,7 @@ const (
 )
 
 // paceRuns is how often the program of a pace runs.
-const paceRuns = 2000
+const paceRuns = 16000
 
 // Pace is how many seconds each core took for arithmetic in its first cache, all of them at once. A program on n threads runs on the first n.
 type Pace []float64

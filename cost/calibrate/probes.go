@@ -49,8 +49,8 @@ var rowOf = map[what]string{products: "fma", arithmetic: "vector", functions: "f
 
 // Sizes of probes. None is that of a program that predictions are held to.
 const (
-	cells      = 3000 // of arithmetic that stays in the first cache
-	steps      = 24   // of such arithmetic
+	cells      = 2000 // of arithmetic that stays in the first cache, with both operands and the result
+	steps      = 8    // of such arithmetic: those of one vector follow each other, and a core begins so few of the next vectors meanwhile that longer chains wait
 	functional = 16   // what exp counts
 	divided    = 4    // what a root counts
 	across     = 200  // of a square that is transposed

@@ -415,12 +415,15 @@ func (x *pricing) shuffles() float64 {
 	return x.work.Shuffles * (shuffled*(1-part) + apart*part)
 }
 
-// How many operations on vectors take as long as reducing the lanes of one: where another sweep over the row waits for the result, and where the next row is
-// begun meanwhile.
+// How many operations on vectors take as long as joining one half of the lanes of a vector with the other, again and again until one is left: where another sweep over the row waits for the result,
+// and where the next row is begun meanwhile.
 const (
-	acrossLanes       = 400
-	acrossLanesHidden = 150
+	joined       = 6.25
+	joinedHidden = 2.35
 )
+
+// usualLanes are those of a vector where none are known.
+const usualLanes = 16
 
 // ends is what a kernel of rows takes for the ends of rows, in operations: lanes are reduced there, once for each result of a reduction along them.
 func (x *pricing) ends() (n float64) {
@@ -434,10 +437,15 @@ func (x *pricing) ends() (n float64) {
 		}
 		n += times * float64(reductions(s))
 	}
-	if x.sweeps() == 1 {
-		return n * acrossLanesHidden
+	lanes := float64(usualLanes)
+	if _, _, full, ok := x.rowVectors(); ok {
+		lanes = float64(full)
 	}
-	return n * acrossLanes
+	n *= lanes * math.Log2(lanes)
+	if x.sweeps() == 1 {
+		return n * joinedHidden
+	}
+	return n * joined
 }
 
 // reductions is how many there are in a statement.
