@@ -107,10 +107,10 @@ func extentsOf(dims []nest.Dim) (out []int64) {
 	return out
 }
 
-// fullLanes gives how many lanes a vector has, n or fewer. Where processors read and write some lanes of a vector, that is the least that
-// makes rows no more vectors. Elsewhere a reduction of few free lanes, as that of a window has whose channels are innermost, takes shorter
-// vectors if these are all full, and so do all rows shorter than a vector: the last vector of a row goes through memory there, or looks
-// at each of its lanes, in every step of the reduction, and takes longer than all others together.
+// fullLanes gives how many lanes a vector has, n or fewer. Where processors read some lanes of a vector at once, that is the least that makes rows no more
+// vectors. Elsewhere a reduction of few free lanes, as that of a window has whose channels are innermost, takes shorter vectors if these are all full, and so
+// do all rows shorter than a vector: the last vector of a row is made of pieces there, or looks at each of its lanes, in every step of the reduction, and
+// takes longer than all others together.
 func (r *Kernel) fullLanes(n int) int {
 	if !r.Free || len(r.Reduction) == 0 && r.Lane.Extent >= int64(n) {
 		return n
@@ -127,10 +127,10 @@ func (r *Kernel) fullLanes(n int) int {
 	return least
 }
 
-// someLanes says whether processors with vectors of n lanes can read and write some of them.
+// someLanes says whether processors with vectors of n lanes read some of them at once. Where they have no masks they write them in pieces, but once for all steps of a reduction.
 func (r *Kernel) someLanes(n int) bool {
 	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[widest(r.k, r.Rows)]
-	return vector.HasMasks(d, n) && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
+	return vector.ReadsSome(d, n) && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
 		return o.Mode == schedule.Write && r.buffers[o.Buffer].Type() != d
 	})
 }

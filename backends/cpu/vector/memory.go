@@ -123,6 +123,11 @@ func HasMasks(d scalar.DType, n int) bool {
 	return (d == scalar.Float32 || d == scalar.Float64) && n*d.Size() == 64
 }
 
+// ReadsSome says whether processors read some lanes of a vector at once, and so take no longer for it than for all: those of 32 bytes have AVX.
+func ReadsSome(d scalar.DType, n int) bool {
+	return HasMasks(d, n) || (d == scalar.Float32 || d == scalar.Float64) && n*d.Size() == 32
+}
+
 // Stream writes a whole vector past the caches, to an address that is a multiple of its size. A fence must follow before other
 // threads read it.
 func (x Type) Stream(address, vector string) string {
