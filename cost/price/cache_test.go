@@ -175,3 +175,33 @@ func TestOtherDevices(t *testing.T) {
 		t.Errorf("what was written over: %v", got)
 	}
 }
+
+// Parts of a buffer travel in whole lines: runs of 112 bytes that begin 224 apart are in 2.5 lines each, wherever they begin; whole buffers and runs of lines are what they are.
+func TestWholeLines(t *testing.T) {
+	of := func(strides []int64, extents ...int64) *schedule.Buffer {
+		b := &schedule.Buffer{DType: "float32", Strides: strides}
+		for _, n := range extents {
+			b.Range.Start, b.Range.End = append(b.Range.Start, 0), append(b.Range.End, n)
+		}
+		return b
+	}
+	image := of([]int64{3136, 56, 1}, 64, 56, 56)
+	for _, x := range []struct {
+		b          *schedule.Buffer
+		start, end zspace.Point
+		want       float64
+	}{
+		{image, zspace.Point{0, 0, 0}, zspace.Point{64, 56, 56}, 1},
+		{image, zspace.Point{0, 0, 0}, zspace.Point{64, 56, 28}, 160. / 112},
+		{image, zspace.Point{0, 0, 28}, zspace.Point{64, 56, 56}, 160. / 112},
+		{image, zspace.Point{3, 0, 0}, zspace.Point{9, 56, 56}, 1},
+		{image, zspace.Point{0, 0, 7}, zspace.Point{64, 56, 8}, 16}, // a line for each element
+		{of([]int64{1, 64}, 64, 100), zspace.Point{0, 3}, zspace.Point{64, 5}, 1},
+		{of([]int64{1, 64}, 64, 100), zspace.Point{0, 3}, zspace.Point{16, 5}, 1},
+		{of([]int64{1, 64}, 64, 100), zspace.Point{8, 3}, zspace.Point{24, 5}, 96. / 64},
+	} {
+		if got := work.WholeLines(x.b, zspace.Range{Start: x.start, End: x.end}); got != x.want {
+			t.Errorf("%v to %v of %v: %v bytes travel for each, expected %v", x.start, x.end, x.b.Range, got, x.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@
 package work
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -70,6 +71,7 @@ type Touch struct {
 	Write   bool
 	Bytes   float64      // of different elements
 	Box     zspace.Range // of the buffer, in which they are
+	Lines   float64      // how many bytes travel for each, in whole lines of a cache
 }
 
 // Work is what a kernel takes.
@@ -122,7 +124,7 @@ func OfRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, r *nest.
 	for i, o := range k.Operands {
 		if c.loads[i] > 0 {
 			bytes, box := footprint(k, buffers, i, c.loads[i])
-			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, bytes, box})
+			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, bytes, box, WholeLines(buffers[o.Buffer], box)})
 		}
 	}
 	return w
@@ -324,4 +326,35 @@ func footprint(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, opera
 		points = min(points, n)
 	}
 	return points * float64(b.Type().Size()), box
+}
+
+// WholeLines is how many bytes travel for each byte of a part of a buffer, in whole lines of a cache: runs of neighbours begin and end within lines, at any multiple of the greatest power of two that
+// divides their distances.
+func WholeLines(b *schedule.Buffer, box zspace.Range) float64 {
+	if b == nil || box.Rank() != b.Range.Rank() || box.Empty() || box.Equal(b.Range) {
+		return 1
+	}
+	dtype, err := scalar.ParseDType(b.DType)
+	if err != nil {
+		return 1
+	}
+	dims := make([]int, box.Rank())
+	for d := range dims {
+		dims[d] = d
+	}
+	slices.SortStableFunc(dims, func(d, e int) int { return cmp.Compare(b.Strides[d], b.Strides[e]) })
+	size, run, neighbours, apart := int64(dtype.Size()), int64(1), true, int64(schedule.LineBytes)
+	for _, d := range dims {
+		extent := box.End[d] - box.Start[d]
+		apart |= (box.Start[d] - b.Range.Start[d]) * b.Strides[d] * size
+		if neighbours = neighbours && b.Strides[d] == run; neighbours {
+			run *= extent
+			neighbours = extent == b.Range.End[d]-b.Range.Start[d]
+		} else if extent > 1 {
+			apart |= b.Strides[d] * size
+		}
+	}
+	bytes := run * size
+	apart |= bytes
+	return float64(bytes+schedule.LineBytes-apart&-apart) / float64(bytes)
 }
