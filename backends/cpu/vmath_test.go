@@ -159,6 +159,11 @@ func TestFunctionsKeepBits(t *testing.T) {
 		for _, f := range names {
 			for _, n := range sizes {
 				fmt.Fprintf(&graph, "%%%s_%v_%d = tensor %v [0:%d]\n%%f_%s_%v_%d = operation op:%s (tensor: %%x_%v_%d) -> (result: %%%s_%v_%d)\n", f, d, n, d, n, f, d, n, f, d, n, f, d, n)
+				if d == scalar.Float32 { // beside wider numbers, of which a vector has half as many
+					fmt.Fprintf(&graph, "%%n_%s_%d = tensor float32 [0:%d]\noperation op:neg (tensor: %%x_float32_%d) -> (result: %%n_%s_%d)\n", f, n, n, n, f, n)
+					fmt.Fprintf(&graph, "%%m_%s_%d = tensor float32 [0:%d]\noperation op:%s (tensor: %%n_%s_%d) -> (result: %%m_%s_%d)\n", f, n, n, f, f, n, f, n)
+					fmt.Fprintf(&graph, "%%%s_wide_%d = tensor float64 [0:%d]\noperation op:cast {dtype: \"float64\"} (tensor: %%m_%s_%d) -> (result: %%%s_wide_%d)\n", f, n, n, f, n, f, n)
+				}
 			}
 		}
 	}
@@ -177,6 +182,11 @@ func TestFunctionsKeepBits(t *testing.T) {
 			for _, n := range sizes {
 				if got := out[fmt.Sprintf("%s_%v_%d", f, d, n)].Data; len(got) != n*d.Size() || !bytes.Equal(got, all[(most-n)*d.Size():]) {
 					t.Errorf("%s of %d numbers of %v: other bits than among %d", f, n, d, most)
+				}
+				if d == scalar.Float32 {
+					if all, got := out[fmt.Sprintf("%s_wide_%d", f, most)].Data, out[fmt.Sprintf("%s_wide_%d", f, n)].Data; len(got) != 8*n || !bytes.Equal(got, all[8*(most-n):]) {
+						t.Errorf("%s of %d numbers of float32 beside float64: other bits than among %d", f, n, most)
+					}
 				}
 			}
 		}

@@ -14,7 +14,7 @@ const MaxULP = 2
 // Function writes a function of one float vector; ok is false for those that are computed lane by lane.
 func Function(v *Printer, op scalar.Op, n int, args []Value) (x Value, ok bool) {
 	t := v.Of(args[0].Type, n)
-	if n == 2 && t.d == scalar.Float64 {
+	if n == 2 && (t.d == scalar.Float32 || t.d == scalar.Float64) {
 		return t.pair(op, args[0])
 	}
 	if n < 4 || t.d != scalar.Float32 && (t.d != scalar.Float64 || op == scalar.Erf) {
@@ -37,7 +37,7 @@ func Function(v *Printer, op scalar.Op, n int, args []Value) (x Value, ok bool) 
 	return Value{Text: fmt.Sprintf("%s(%s)", name, args[0].Text), Type: t.d}, true
 }
 
-// pair writes a function of two numbers of float64: that of four where the processor has such registers.
+// pair writes a function of two numbers: that of four where the processor has such registers, which for float32 all have that are known.
 func (x Type) pair(op scalar.Op, arg Value) (Value, bool) {
 	four, ok := Function(x.v, op, 4, []Value{{Text: "x", Type: x.d}})
 	if !ok {
@@ -46,7 +46,7 @@ func (x Type) pair(op scalar.Op, arg Value) (Value, bool) {
 	name := fmt.Sprintf("tapc_%v_%s", op, shortName(x.d, x.n))
 	x.v.Define(name, func() string {
 		of, _, _ := strings.Cut(four.Text, "(")
-		return x.text(own, "pair.c", "_"+shortName(x.d, x.n), "TAPC_PAIR "+name, "TAPC_FOUR "+x.v.Type(x.d, 4), "TAPC_OF_FOUR "+of,
+		return x.text(own, "pair.c", "_"+shortName(x.d, x.n), "TAPC_PAIR "+name, fmt.Sprintf("TAPC_BYTES %d", x.n*x.d.Size()), "TAPC_FOUR "+x.v.Type(x.d, 4), "TAPC_OF_FOUR "+of,
 			"TAPC_PLAIN(x) "+x.v.lanewise(op, x.d, x.n, []Value{{Text: "x", Type: x.d}}).Text)
 	})
 	return Value{Text: fmt.Sprintf("%s(%s)", name, arg.Text), Type: x.d}, true
