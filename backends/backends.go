@@ -117,8 +117,11 @@ func (o *Output) Refuses(g *ir.Graph) error {
 	return nil
 }
 
-// Native gives the target of configs of what is made where no option names a processor, which is this machine's; "" if there are several.
+// Native gives the target of configs of what is made where no option names a processor, which is this machine's; "" if there are several, or the back end knows no processors.
 func (b *Backend) Native(ctx context.Context) (string, error) {
+	if b.Processors == nil {
+		return "", nil
+	}
 	v, err := pipeline.Settle(b.Name, b.Processors.Options, nil)
 	if err != nil {
 		return "", err

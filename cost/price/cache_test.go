@@ -197,6 +197,7 @@ func TestWholeLines(t *testing.T) {
 		{image, zspace.Point{3, 0, 0}, zspace.Point{9, 56, 56}, 1},
 		{image, zspace.Point{0, 0, 7}, zspace.Point{64, 56, 8}, 16}, // a line for each element
 		{of([]int64{1, 64}, 64, 100), zspace.Point{0, 3}, zspace.Point{64, 5}, 1},
+		{of([]int64{7, 56, 1}, 1, 56, 56), zspace.Point{0, 3, 0}, zspace.Point{1, 5, 56}, 480. / 448}, // two lines of an image, as neighbours
 		{of([]int64{1, 64}, 64, 100), zspace.Point{0, 3}, zspace.Point{16, 5}, 1},
 		{of([]int64{1, 64}, 64, 100), zspace.Point{8, 3}, zspace.Point{24, 5}, 96. / 64},
 	} {

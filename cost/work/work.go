@@ -345,11 +345,14 @@ func WholeLines(b *schedule.Buffer, box zspace.Range) float64 {
 	slices.SortStableFunc(dims, func(d, e int) int { return cmp.Compare(b.Strides[d], b.Strides[e]) })
 	size, run, neighbours, apart := int64(dtype.Size()), int64(1), true, int64(schedule.LineBytes)
 	for _, d := range dims {
-		extent := box.End[d] - box.Start[d]
+		extent, all := box.End[d]-box.Start[d], b.Range.End[d]-b.Range.Start[d]
+		if all == 1 { // whose stride says nothing
+			continue
+		}
 		apart |= (box.Start[d] - b.Range.Start[d]) * b.Strides[d] * size
 		if neighbours = neighbours && b.Strides[d] == run; neighbours {
 			run *= extent
-			neighbours = extent == b.Range.End[d]-b.Range.Start[d]
+			neighbours = extent == all
 		} else if extent > 1 {
 			apart |= b.Strides[d] * size
 		}

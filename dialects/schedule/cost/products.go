@@ -18,7 +18,7 @@ func Fits(rows, vectors, registers int64) bool {
 }
 
 // busy is how many vectors of sums a register tile has at least whose products do not wait for each other: two multiply-adds in a cycle, each after four, are 8. Of 16 registers it is more, as measured on
-// Zen 3: tiles of 6 × 2 take 0.75 to 0.86 of the time of 4 × 2 and 0.77 to 0.98 of that of 5 × 2 (docs/performance.md, "Register tiles of AVX2"). Of 32, tiles at edges alone have so few.
+// Zen 3: tiles of 6 × 2 take 0.75 to 0.86 of the time of 4 × 2 and 0.77 to 1.02 of that of 5 × 2 (docs/performance.md, "Register tiles of AVX2"). Of 32, tiles at edges alone have so few.
 func busy(registers int64) float64 {
 	if registers <= 16 {
 		return 11
