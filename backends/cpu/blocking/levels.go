@@ -17,7 +17,7 @@ func Rows(k *schedule.Kernel, r *nest.Rows, s *schedule.Stage) (*schedule.Kernel
 			return nil, fmt.Errorf("what is reduced along lanes is not cut: expected no element")
 		}
 	} else {
-		part, err := sizes(s, schedule.RoleElement, r.Lane, 1)
+		part, err := sizes(s, schedule.RoleElement, r.Lane, min(max(1, len(s.Tile(schedule.RoleElement))), 2)) // a task's, and that of vectors that are jammed
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ type code struct {
 	r     *Kernel
 	list  *[]tree.Stmt // that statements are added to
 	jam   *jam         // cells that are carried out in the same loops, or nil
+	group *tree.Index  // the first lane of vectors that are
 	known known
 	keeps map[int]builder.Access // of the values of a row
 	sweep int                    // so many along a row are made
@@ -108,10 +109,10 @@ func (c *code) lanesOf(from, to *tree.Index, body func()) {
 	c.Vector = before
 }
 
-// vectors makes something for some vectors: for those of a row where these are free, which the code is in.
+// vectors makes something for some vectors: for those that the code is in, or for whole ones.
 func (c *code) vectors(count int64, body func(u *tree.Index)) {
 	one := body
-	if !c.r.Free {
+	if c.Vector == nil {
 		one = func(u *tree.Index) { c.lanesOf(tree.Const(0), tree.Const(c.r.n), func() { body(u) }) }
 	}
 	if count == 1 {

@@ -2,6 +2,9 @@ package rows
 
 import "tensortapestry.org/tapc/backends/tree"
 
+// vectors says whether vectors of a row are jammed.
+func (j *jam) vectors() bool { return j != nil && j.axis == beside }
+
 // count is how many cells are jammed: one if none are.
 func (j *jam) count() int64 {
 	if j == nil {
@@ -14,6 +17,17 @@ func (j *jam) count() int64 {
 func (j *jam) each(c *code, body func(cell int64)) {
 	if j == nil {
 		body(0)
+		return
+	}
+	if j.vectors() {
+		for cell := range j.cells {
+			from := c.group.Plus(cell * c.r.n)
+			to := from.Plus(c.r.n)
+			if _, ok := from.Number(); ok {
+				to = to.Min(tree.Const(c.r.Lane.Extent))
+			}
+			c.lanesOf(from, to, func() { body(cell) })
+		}
 		return
 	}
 	axis := c.r.Outer[j.axis]
@@ -61,4 +75,29 @@ func groups(c *code, body func()) {
 		body()
 		c.jam = all
 	})
+}
+
+// jammedVectors makes the loop over the groups of jammed vectors of a tile, and those that are left behind them at the end of a row, of which the last may have fewer live lanes.
+func jammedVectors(c *code, j0 *tree.Index, body func()) {
+	all, group, extent := c.jam, c.jam.cells*c.r.n, c.r.Lane.Extent
+	whole := extent / group * group
+	from, to := tree.Const(0), tree.Const(whole)
+	var last []tree.Cond
+	if j0 != nil {
+		from, to = j0, c.Bound(c.list, "end", j0.Plus(c.r.tile()).Min(to))
+		last = []tree.Cond{{Var: j0.Var(), From: tree.Const(extent - c.r.tile())}}
+	}
+	if whole > 0 {
+		c.loop("j", from, to, group, tree.Serial, func(at *tree.Index) {
+			c.group = at
+			body()
+		})
+	}
+	if whole < extent {
+		c.choose(last, func() {
+			c.group, c.jam = tree.Const(whole), &jam{axis: beside, cells: (extent - whole + c.r.n - 1) / c.r.n}
+			body()
+			c.jam = all
+		}, nil)
+	}
 }

@@ -108,8 +108,12 @@ func (p *partial) tasks(c *code) {
 		t := c.Bound(c.list, "t", index.Mod(p.count()))
 		j0 := coordinates(c, index.Div(p.count()))
 		block := func() { groups(c, func() { p.block(c, t, at) }) }
-		if !r.Free {
+		switch {
+		case !r.Free:
 			block()
+			return
+		case c.jam.vectors():
+			jammedVectors(c, j0, func() { p.block(c, t, at) })
 			return
 		}
 		eachVector(c, j0, func(from, to *tree.Index) { groups(c, func() { c.lanesOf(from, to, func() { p.block(c, t, at) }) }) })

@@ -47,13 +47,16 @@ type Decided struct {
 	stream []string // results that go past the caches where these keep nothing of them
 }
 
-// jam is some neighbouring cells along an outer axis whose reductions are carried out in the same loops (unroll and jam): what does not move
+// jam is some neighbouring cells along an axis whose reductions are carried out in the same loops (unroll and jam): what does not move
 // along that axis, as weights that are unpacked for several rows, is computed once for all of them. Sums are what they would be one by one.
 type jam struct {
-	axis  int // of the outer ones
+	axis  int // of the outer ones, or beside: then cells are neighbouring vectors of a row, of which none waits for the others
 	cells int64
 	tiled bool // nothing is reduced: cells follow each other for every vector, and what they read across the lanes is a line of a cache for all of them (loop tiling)
 }
+
+// beside is the axis of a jam of vectors of a row.
+const beside = -1
 
 // interior is the lanes at which all guards of loads hold, at any index of the reduced loops; guarded says whether there are such loads.
 type interior struct {

@@ -47,9 +47,8 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 	r := x.of(s.Lanes)
 	if r.span = r.findSpan(spanCells); r.span != nil {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{r.span.cells}})
-	} else if jam := usualJam(r); jam != nil {
-		r.decided.jam = jam
-		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{jam.cells}})
+	} else if r.decided.jam = usualJam(r); r.decided.jam != nil {
+		r.decided.jam.write(s, r)
 	}
 	if part := usualPart(r); part > 0 {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleK, Sizes: []int64{part}})
@@ -78,6 +77,11 @@ func Read(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 	r := x.of(d.lanes)
 	if line := s.Tile(schedule.RoleLine); line != nil {
 		if err := d.readLines(r, line); err != nil {
+			return d, err
+		}
+	}
+	if element := s.Tile(schedule.RoleElement); len(element) == 2 {
+		if err := d.readVectors(r, element[1]); err != nil {
 			return d, err
 		}
 	}
@@ -120,6 +124,33 @@ func (d *Decided) readLines(r *Kernel, line []int64) error {
 	return nil
 }
 
+// readVectors reads how many elements of a row are in vectors that are jammed.
+func (d *Decided) readVectors(r *Kernel, elements int64) error {
+	j := findVectors(r)
+	switch {
+	case j == nil || d.jam != nil:
+		return fmt.Errorf("element is cut twice: expected one size, but of long reductions beside rows, of which no lines are computed together")
+	case elements%r.n != 0 || elements < 2*r.n || elements > j.cells*r.n:
+		return fmt.Errorf("%d elements are computed together: expected a multiple of the %d of a vector, from %d to %d", elements, r.n, 2*r.n, j.cells*r.n)
+	}
+	j.cells = elements / r.n
+	d.jam, r.decided.jam = j, j
+	return nil
+}
+
+// write adds a jam of a kernel to a stage.
+func (j *jam) write(s *schedule.Stage, r *Kernel) {
+	if !j.vectors() {
+		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{j.cells}})
+		return
+	}
+	group := j.cells * r.n
+	i := slices.IndexFunc(s.Tiles, func(t schedule.Tiling) bool { return t.Role == schedule.RoleElement })
+	if s.Tiles[i].Sizes = []int64{isa.Align(min(s.Tiles[i].Sizes[0], r.Lane.Extent), group), group}; j.cells == 1 {
+		s.Tiles[i].Sizes = s.Tiles[i].Sizes[:1]
+	}
+}
+
 // CheckLanes says why vectors cannot have as many lanes as a stage says.
 func CheckLanes(t isa.Target, k *schedule.Kernel, found *nest.Rows, s *schedule.Stage) error {
 	size := widest(k, found)
@@ -153,6 +184,15 @@ func Others(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Bu
 				add("lines in the same loops have little work in common, or threads would have too few of them", func(y *schedule.Stage) {
 					without(schedule.RoleLine)(y)
 					y.Tiles = append(y.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{cells}})
+				})
+			}
+		}
+	}
+	if j := findVectors(r); j != nil && s.Tile(schedule.RoleLine) == nil {
+		for cells := j.cells; cells > 0; cells /= 2 {
+			if len(s.Tile(schedule.RoleElement)) < 2 || s.Tile(schedule.RoleElement)[1] != cells*r.n {
+				add("sums of few vectors wait for each other", func(y *schedule.Stage) {
+					(&jam{axis: beside, cells: cells}).write(y, r)
 				})
 			}
 		}

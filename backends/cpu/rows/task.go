@@ -23,6 +23,8 @@ func (r *Kernel) Tree(name string) *tree.Func {
 		}
 		readAhead(c)
 		switch {
+		case c.jam.vectors():
+			jammedVectors(c, j0, c.cell)
 		case len(r.Splits) > 0:
 			parts(c, j0)
 		case r.span != nil:

@@ -16,8 +16,9 @@ const (
 	fewTasks           = 16       // from so many on, there are tasks enough for threads
 	partialBlocks      = 32       // that there are at least, where the tree has as many
 
-	jamCells = 8   // that are jammed at most
-	jamGain  = 1.2 // work of cells one by one, by that of the same jammed, from which they are
+	jamCells  = 8   // that are jammed at most,
+	jamCostly = 2   // and where a vector calls functions
+	jamGain   = 1.2 // work of cells one by one, by that of the same jammed, from which they are
 )
 
 // usualPart is the part of a reduction that a task has where it pays to split it, 0 elsewhere: the largest that makes tasks enough.
@@ -55,6 +56,22 @@ func findJam(r *Kernel) *jam {
 	return &jam{axis: axis, cells: mostJammed(r, axis)}
 }
 
+// findVectors finds the vectors of a row that can be jammed: of reductions that are not written out. nil if there are none.
+func findVectors(r *Kernel) *jam {
+	reduce := onlyReduction(r)
+	if reduce == nil || !r.Free || r.few || r.span != nil || len(r.kept)+len(r.Splits)+len(r.ahead) > 0 || r.interior.guarded || small(r.Reduction) {
+		return nil
+	}
+	most := int64(jamCells)
+	if costly(reduce) {
+		most = jamCostly
+	}
+	if most = min(most, (r.Lane.Extent+r.n-1)/r.n, int64(r.t.Registers)/2); most < 2 {
+		return nil
+	}
+	return &jam{axis: beside, cells: most}
+}
+
 // mostJammed is how many cells along an outer axis can be jammed: those whose accumulators are in half the registers.
 func mostJammed(r *Kernel, axis int) int64 {
 	unroll := int64(1)
@@ -64,10 +81,13 @@ func mostJammed(r *Kernel, axis int) int64 {
 	return min(jamCells, r.Outer[axis].Extent, int64(r.t.Registers)/2/unroll)
 }
 
-// usualJam is how many cells are jammed where that pays and leaves threads enough to do; nil elsewhere.
+// usualJam is how many cells are jammed where that pays and leaves threads enough to do, or the vectors of a row, of which each would wait for its own sum; nil elsewhere.
 func usualJam(r *Kernel) *jam {
 	j := findJam(r)
-	if j == nil || j.tiled {
+	if j == nil {
+		return findVectors(r)
+	}
+	if j.tiled {
 		return j
 	}
 	all, shared := work(r, onlyReduction(r).Args[0], r.Outer[j.axis])
@@ -80,7 +100,7 @@ func usualJam(r *Kernel) *jam {
 			return j
 		}
 	}
-	return nil
+	return findVectors(r)
 }
 
 // work is about how many instructions the value of a vector takes, all of them and those of which no operand moves along an axis.
