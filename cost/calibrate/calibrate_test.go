@@ -93,6 +93,29 @@ func TestConclude(t *testing.T) {
 	}
 }
 
+// TestOwnCaches: a cache that all units read from so much faster together than one does is several, and so is its nearer part. Near misses: units that read as many times as much as there are, and
+// a nearer part of which one unit reads as much as its part of all.
+func TestOwnCaches(t *testing.T) {
+	of := func(v float64) machine.Figure { return machine.Exactly(v) }
+	for _, x := range []struct {
+		near, all float64
+		want      int64
+	}{{140e9, 40e9, 2}, {140e9, 51e9, 2}, {140e9, 83e9, 1}, {300e9, 40e9, 2}} {
+		d := two()
+		d.Caches[2].Read, d.Caches[2].AllRead, d.Caches[2].All = of(20e9), of(x.all), of(x.all)
+		d.Caches = slices.Insert(d.Caches, 2, machine.Cache{Name: "L3" + machine.Nearby, Bytes: 8 << 20, Units: 2, Read: of(70e9), AllRead: of(x.near), All: of(x.near)})
+		ownCaches(&d)
+		for _, c := range d.Caches[2:] {
+			if c.Units != x.want || c.All.Known() != (x.want == 2) || c.AllRead.Known() != (x.want == 2) {
+				t.Errorf("%s, of which both read %g: %d units, both %v: expected %d", c.Name, x.all, c.Units, c.AllRead, x.want)
+			}
+		}
+		if d.Caches[1].Units != 1 {
+			t.Errorf("L2 is of %d units", d.Caches[1].Units)
+		}
+	}
+}
+
 // TestRowsOf finds the micro-kernels of processors in what Linux says of them; amx counts where it is for the type, and what no word says is for every processor.
 func TestRowsOf(t *testing.T) {
 	for text, want := range map[string][2]string{

@@ -178,9 +178,7 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Bandwidth, &c.All }, &d.UnitBandwidth, &d.Bandwidth)
 		case reading:
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
-		case start, keeping, handing:
-		case copying:
-			defer giveExchange(d, p) // by what the caches reach
+		case start, keeping, handing, copying:
 		case region:
 			if p.threads == 1 {
 				alone = Best(p.times)
@@ -197,13 +195,36 @@ func conclude(d *machine.Device, list []probe) {
 		near.Bandwidth, near.Read = faster(near.Bandwidth, far.Bandwidth), faster(near.Read, far.Read)
 	}
 	for i := range list {
-		if list[i].what == keeping {
-			giveKept(d, &list[i])
+		switch p := &list[i]; p.what { // by what the caches reach
+		case keeping:
+			giveKept(d, p)
+		case copying:
+			giveExchange(d, p)
 		}
 	}
+	ownCaches(d)
 	for i := range d.Caches {
 		if c := &d.Caches[i]; c.Beyond.Value > c.Kept.Value {
 			c.Beyond = c.Kept
+		}
+	}
+}
+
+// apartReads is how many times as much as it can, at most, if it was one cache, what all units read of it together is from where each has its own.
+const apartReads = 1.3
+
+// ownCaches gives each unit the caches for itself that the system says are shared and that are not: a virtual machine may say that of cores that it has from different ones. Of data that one unit
+// has no room for all units together read at most as many times as much as one as there are, if they share a cache, and more if each has one that its part fits.
+func ownCaches(d *machine.Device) {
+	for i := range d.Caches {
+		c := &d.Caches[i]
+		if units := float64(min(c.Units, d.Units)); units < 2 || d.Near(i) || !c.AllRead.Known() || c.AllRead.Value < apartReads*units*c.Read.Value {
+			continue
+		}
+		for j := range d.Caches {
+			if o := &d.Caches[j]; j == i || d.Near(j) && j+1 == i {
+				o.Units, o.All, o.AllRead = 1, machine.Figure{}, machine.Figure{}
+			}
 		}
 	}
 }

@@ -195,6 +195,7 @@ type level struct {
 	bytes float64        // that so many units have of it together
 	kept  []point        // what it still has of what is touched in turns
 	own   bool           // it is a cache that each unit has for itself
+	near  bool           // it is the first or second cache: what comes from there without being fetched ahead comes meanwhile
 	part  float64        // of a cache that the device shares with others, whose size is that of its part
 	ports bool           // it reads and writes at the same time
 	alone machine.Figure // bytes a second of what is read where nothing is written
@@ -204,6 +205,7 @@ type level struct {
 
 // levels gives the caches of a device and its memory, as so many units have them.
 func levels(d *machine.Device, units int64) (list []level) {
+	behind := 0 // caches that are before one
 	for i, c := range d.Caches {
 		n, part := float64((units+c.Units-1)/c.Units), 1.0
 		if c.Units > d.Units { // other devices have their part of it
@@ -212,7 +214,10 @@ func levels(d *machine.Device, units int64) (list []level) {
 		}
 		copies, reading := c.Reached(units)
 		l := levelOf(c.Name, copies, reading)
-		l.bytes, l.kept, l.own, l.part = n*float64(c.Bytes), curve(d, i), c.Units == 1, part
+		l.bytes, l.kept, l.own, l.near, l.part = n*float64(c.Bytes), curve(d, i), c.Units == 1, c.Units == 1 && behind < 2, part
+		if !d.Near(i) {
+			behind++
+		}
 		if i == 0 {
 			l.ports, l.read, l.write = true, l.alone, copies.Times(machine.Exactly(0.5))
 		}

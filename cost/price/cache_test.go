@@ -177,7 +177,7 @@ func TestOtherDevices(t *testing.T) {
 }
 
 // Parts of a buffer travel in whole lines: runs of 112 bytes that begin 224 apart are in 2.5 lines each, wherever they begin; whole buffers and runs of lines are what they are.
-func TestWholeLines(t *testing.T) {
+func TestPieces(t *testing.T) {
 	of := func(strides []int64, extents ...int64) *schedule.Buffer {
 		b := &schedule.Buffer{DType: "float32", Strides: strides}
 		for _, n := range extents {
@@ -201,8 +201,11 @@ func TestWholeLines(t *testing.T) {
 		{of([]int64{1, 64}, 64, 100), zspace.Point{0, 3}, zspace.Point{16, 5}, 1},
 		{of([]int64{1, 64}, 64, 100), zspace.Point{8, 3}, zspace.Point{24, 5}, 96. / 64},
 	} {
-		if got := work.WholeLines(x.b, zspace.Range{Start: x.start, End: x.end}); got != x.want {
+		if got := work.PiecesOf(x.b, zspace.Range{Start: x.start, End: x.end}).Lines; got != x.want {
 			t.Errorf("%v to %v of %v: %v bytes travel for each, expected %v", x.start, x.end, x.b.Range, got, x.want)
 		}
+	}
+	if got := work.PiecesOf(image, zspace.Range{Start: zspace.Point{0, 0, 0}, End: zspace.Point{64, 56, 28}}).Run; got != 112 {
+		t.Errorf("half of each line of an image is in pieces of %v bytes, expected 112", got)
 	}
 }

@@ -226,7 +226,7 @@ const unforeseen = 16
 // waits is the part of their travel that the tiles of a product wait for, where they read columns in place, in no panels, and sums are in parts, of which each begins with columns that
 // are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none. Rows wait for what they read across lines.
 func (x *pricing) waits() float64 {
-	if part := across(x); part > 0 {
+	if part := jumping(x); part > 0 {
 		return part
 	}
 	c, ok := inPlace(x)
@@ -241,29 +241,41 @@ func (x *pricing) waits() float64 {
 	return part
 }
 
-// across is the part of what rows read that they read across the lines of what has it, which nothing fetches ahead: transposes read all so.
-func across(x *pricing) float64 {
+// shortPiece is from how many bytes of neighbours on what is behind them is fetched ahead.
+const shortPiece = 4 * schedule.LineBytes
+
+// jumping is the part of what rows read that nothing fetches ahead: across the lines of what has it, as transposes read all, or in short pieces of a tensor.
+func jumping(x *pricing) float64 {
 	if !x.nears() || x.passes() || x.work.Loads == 0 {
 		return 0
 	}
-	return min(1, x.work.Gathers/x.work.Loads)
+	short, all := 0.0, 0.0
+	for _, t := range x.work.Touches {
+		if t.Write {
+			continue
+		}
+		if all += t.Bytes; t.Pieces.Run < shortPiece {
+			short += t.Bytes
+		}
+	}
+	return max(min(1, x.work.Gathers/x.work.Loads), short/max(1, all))
 }
 
-// arriving divides what a kernel reads into what its first step takes and what the last one does meanwhile. What is read across lines is near enough in caches of a core's own.
+// arriving divides what a kernel reads into what its first step takes and what the last one does meanwhile. What nothing fetches ahead is near enough in the first and second cache.
 func arriving(x *pricing, read []Term) (first, last []Term) {
 	part := x.waits()
 	if part == 0 {
 		return read, nil
 	}
-	own := map[string]bool{}
-	if across(x) > 0 {
+	near := map[string]bool{}
+	if jumping(x) > 0 {
 		for _, l := range levels(x.device, x.units) {
-			own[l.name] = l.own
+			near[l.name] = l.near
 		}
 	}
 	for _, t := range read {
 		part := part
-		if own[t.What] {
+		if near[t.What] {
 			part = 0
 		}
 		if part > 0 {

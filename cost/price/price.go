@@ -222,8 +222,8 @@ func ofTransfer(t *schedule.Transfer, buffers map[ir.NodeID]*schedule.Buffer) *w
 	n, _ := box.BigSize().Float64()
 	bytes := n * float64(from.Type().Size())
 	return &work.Work{Type: from.Type(), Touches: []work.Touch{
-		{Operand: 0, Buffer: t.From, Bytes: bytes, Box: box, Lines: work.WholeLines(from, box)},
-		{Operand: 1, Buffer: t.To, Write: true, Bytes: bytes, Box: box, Lines: work.WholeLines(buffers[t.To], box)}}}
+		{Operand: 0, Buffer: t.From, Bytes: bytes, Box: box, Pieces: work.PiecesOf(from, box)},
+		{Operand: 1, Buffer: t.To, Write: true, Bytes: bytes, Box: box, Pieces: work.PiecesOf(buffers[t.To], box)}}}
 }
 
 // Copy is what a transfer takes that a device makes itself. The times of its terms add up to its time.
@@ -488,7 +488,7 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 	}
 	exchanged := 0.0
 	for n, t := range x.work.Touches {
-		t.Bytes *= t.Lines
+		t.Bytes *= t.Pieces.Lines
 		times, stay := x.lines(t, list)
 		others := 0.0 // the part of it that units have from each other
 		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {

@@ -6,6 +6,7 @@ package work
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -71,7 +72,13 @@ type Touch struct {
 	Write   bool
 	Bytes   float64      // of different elements
 	Box     zspace.Range // of the buffer, in which they are
-	Lines   float64      // how many bytes travel for each, in whole lines of a cache
+	Pieces  Pieces       // in which they lie
+}
+
+// Pieces is how what is touched of a buffer lies in memory: in pieces of neighbours, each of which begins and ends within lines of a cache.
+type Pieces struct {
+	Run   float64 // bytes of one
+	Lines float64 // how many bytes travel for each byte, in whole lines
 }
 
 // Work is what a kernel takes.
@@ -124,7 +131,7 @@ func OfRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, r *nest.
 	for i, o := range k.Operands {
 		if c.loads[i] > 0 {
 			bytes, box := footprint(k, buffers, i, c.loads[i])
-			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, bytes, box, WholeLines(buffers[o.Buffer], box)})
+			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, bytes, box, PiecesOf(buffers[o.Buffer], box)})
 		}
 	}
 	return w
@@ -328,15 +335,15 @@ func footprint(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, opera
 	return points * float64(b.Type().Size()), box
 }
 
-// WholeLines is how many bytes travel for each byte of a part of a buffer, in whole lines of a cache: runs of neighbours begin and end within lines, at any multiple of the greatest power of two that
-// divides their distances.
-func WholeLines(b *schedule.Buffer, box zspace.Range) float64 {
+// PiecesOf says how a part of a buffer lies in memory; all of it is one piece. Pieces begin and end within lines at any multiple of the greatest power of two that divides their distances.
+func PiecesOf(b *schedule.Buffer, box zspace.Range) Pieces {
+	one := Pieces{Run: math.Inf(1), Lines: 1}
 	if b == nil || box.Rank() != b.Range.Rank() || box.Empty() || box.Equal(b.Range) {
-		return 1
+		return one
 	}
 	dtype, err := scalar.ParseDType(b.DType)
 	if err != nil {
-		return 1
+		return one
 	}
 	dims := make([]int, box.Rank())
 	for d := range dims {
@@ -359,5 +366,5 @@ func WholeLines(b *schedule.Buffer, box zspace.Range) float64 {
 	}
 	bytes := run * size
 	apart |= bytes
-	return float64(bytes+schedule.LineBytes-apart&-apart) / float64(bytes)
+	return Pieces{Run: float64(bytes), Lines: float64(bytes+schedule.LineBytes-apart&-apart) / float64(bytes)}
 }

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -98,7 +99,7 @@ func (s *settings) run(ctx context.Context) error {
 	}
 	s.machines = [2]string{filepath.Join(s.dir, "machine.yaml"), filepath.Join(s.dir, "machine2.yaml")}
 	if s.rounds == 0 {
-		err = s.read(list)
+		list, err = s.read(list)
 	} else {
 		list, err = s.measure(ctx, list)
 	}
@@ -330,15 +331,19 @@ func (s *settings) timesOf(r *result) string {
 }
 
 // read reads the times of programs.
-func (s *settings) read(list []result) error {
-	for i := range list {
-		text, err := os.ReadFile(s.timesOf(&list[i]))
-		if err == nil {
-			err = json.Unmarshal(text, &list[i].times)
+func (s *settings) read(list []result) (kept []result, err error) {
+	for _, r := range list {
+		text, err := os.ReadFile(s.timesOf(&r))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was left out
+			continue
+		case err == nil:
+			err = json.Unmarshal(text, &r.times)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
+		kept = append(kept, r)
 	}
-	return nil
+	return kept, nil
 }
