@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -207,5 +208,22 @@ func TestPieces(t *testing.T) {
 	}
 	if got := work.PiecesOf(image, zspace.Range{Start: zspace.Point{0, 0, 0}, End: zspace.Point{64, 56, 28}}).Run; got != 112 {
 		t.Errorf("half of each line of an image is in pieces of %v bytes, expected 112", got)
+	}
+}
+
+// Vectors that begin within a line of a cache may end in the next: of rows that begin at each quarter of a line, three of four vectors of 16 do and a quarter of those of 8, which two begin in a line.
+// Near miss: rows of whole lines, and those of whole vectors, do not.
+func TestInTwoLines(t *testing.T) {
+	for _, x := range []struct {
+		rows, row, step, first, lanes int64
+		want                          float64
+	}{
+		{300, 304, 300, 0, 16, 0.75}, {300, 304, 300, 0, 8, 0.25}, {2, 8, 8, 0, 16, 0}, {2, 9, 9, 0, 16, 0.5}, {300, 320, 320, 0, 16, 0}, {300, 24, 24, 0, 8, 0}, {300, 24, 24, 0, 16, 0.25},
+		{1, 1600, 0, -1, 16, 1}, {1, 1600, 0, -1, 8, 0.5}, {3, 1600, 1, -1, 8, 1. / 3}, {1, 1600, 0, 16, 16, 0},
+	} {
+		k := &schedule.Kernel{Loops: []schedule.Loop{{End: x.rows}, {Start: 1, End: x.row + 1}}}
+		if got := inTwoLines(k, 1, nest.View{Base: x.first - 1, Steps: []int64{x.step, 1}}, x.lanes, 16); math.Abs(got-x.want) > 1e-9 {
+			t.Errorf("%d rows of %d, %d apart, from %d on, in vectors of %d: %v in two lines, expected %v", x.rows, x.row, x.step, x.first, x.lanes, got, x.want)
+		}
 	}
 }

@@ -346,6 +346,8 @@ func (x *pricing) once() (step, error) {
 		work.name("shuffles", x.shuffles(), rowVector, x.work.Type)
 		work.add(x.work.Gathers, rowGather, x.work.Type)
 		work.name("sums that wait", room*waiting(x), rowVector, x.work.Type)
+		read, written := straddling(x)
+		c.Loads, c.Stores = c.Loads+room*read, c.Stores+room*written
 		x.nearest(&near, c)
 	default:
 		if !x.kind.Has(schedule.Thread) { // lanes are as good as vectors
@@ -389,7 +391,7 @@ func (a *adding) name(word string, n float64, row string, of scalar.DType) {
 	}
 }
 
-// nearest adds what goes through the first cache of each core: every element that is read or written.
+// nearest adds what goes through the first cache of each core: every element that is read or written, and twice those of vectors that lie in two lines.
 func (x *pricing) nearest(a *adding, c work.Count) {
 	if x.nears() {
 		l, size := levels(x.device, x.units)[0], float64(arithmetic(x.work.Type).Size())

@@ -74,3 +74,66 @@ func fewElements(a *nest.Analysis, found *nest.Rows, lanes int64) (*nest.Analysi
 	}
 	return &nest.Analysis{Kernel: a.Kernel, Buffers: a.Buffers, Forms: nest.Forms{r}}, w, true
 }
+
+// straddling is how many of the elements that rows read and write are in vectors that lie in two lines of a cache, each of which is read or written by itself.
+func straddling(x *pricing) (read, written float64) {
+	r, lanes, _, ok := x.rowVectors()
+	if !ok || x.few || !x.kind.Has(schedule.Thread) {
+		return 0, 0
+	}
+	for _, t := range x.work.Touches {
+		v, o := r.Views[t.Operand], x.analysis.Kernel.Operands[t.Operand]
+		if r.Lane.Step(v) != 1 {
+			continue
+		}
+		n := t.Times * inTwoLines(x.analysis.Kernel, r.Lane.Inner(), v, lanes, max(1, schedule.LineBytes/int64(o.Type().Size())))
+		if t.Write {
+			written += n
+		} else {
+			read += n
+		}
+	}
+	return read, written
+}
+
+// inTwoLines is the part of the vectors along a loop within which a line of so many elements ends: each other loop moves the first element of a row within its line, as often to each place that its steps
+// lead to. The last vector of a row is as long as what is left for it.
+func inTwoLines(k *schedule.Kernel, lane int, v nest.View, lanes, line int64) float64 {
+	within := func(at int64) int64 { return (at%line + line) % line }
+	first, rows := v.Base, make([]float64, line) // the part of the rows that begin at each place of a line
+	for l, step := range v.Steps {
+		first += step * k.Loops[l].Start
+	}
+	rows[within(first)] = 1
+	for l, step := range v.Steps {
+		n := min(k.Loops[l].Extent(), line)
+		if l == lane || step%line == 0 || n < 2 {
+			continue
+		}
+		moved := make([]float64, line)
+		for from, p := range rows {
+			for i := range n {
+				moved[within(int64(from)+i*step)] += p / float64(n)
+			}
+		}
+		rows = moved
+	}
+	ends := func(at, live int64) (part float64) { // of vectors so far behind the beginning of a row
+		for from, p := range rows {
+			if within(int64(from)+at)+live > line {
+				part += p
+			}
+		}
+		return part
+	}
+	extent, sum := k.Loops[lane].Extent(), 0.0
+	whole := extent / lanes
+	places := max(1, min(whole, line/lanes)) // behind so many the next is at the same place
+	for i := range places {
+		sum += ends(i*lanes, lanes) * float64(whole) / float64(places)
+	}
+	if live := extent % lanes; live > 0 {
+		return (sum + ends(whole*lanes, live)) / float64(whole+1)
+	}
+	return sum / float64(max(1, whole))
+}

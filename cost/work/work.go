@@ -71,6 +71,7 @@ type Touch struct {
 	Buffer  ir.NodeID
 	Write   bool
 	Bytes   float64      // of different elements
+	Times   float64      // how often one is read or written
 	Box     zspace.Range // of the buffer, in which they are
 	Pieces  Pieces       // in which they lie
 }
@@ -131,7 +132,7 @@ func OfRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, r *nest.
 	for i, o := range k.Operands {
 		if c.loads[i] > 0 {
 			bytes, box := footprint(k, buffers, i, c.loads[i])
-			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, bytes, box, PiecesOf(buffers[o.Buffer], box)})
+			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, bytes, c.loads[i], box, PiecesOf(buffers[o.Buffer], box)})
 		}
 	}
 	return w
