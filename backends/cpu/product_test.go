@@ -153,6 +153,8 @@ func TestLargeProducts(t *testing.T) {
 		{"without a next piece, as columns are few", 258, 128, 10, "tapc_pack", "// the next", usual},
 		{"few rows, of what no cache holds", 2, 3000, 2800, ".fold = 16, .block = 64,", "tapc_rows_", usual},
 		{"few rows, of what caches hold", 2, 3000, 530, "x16 open[", ".fold = 16,", usual},
+		{"few rows, whole pages apart", 8, 333, 1024, "8x48(", "open[", usual}, // with 16 registers in order, as the next
+		{"few rows, of more than caches have steadily", 12, 2500, 900, "x16 open[", ".fold = 16,", usual},
 		{"few rows, a long sum", 2, 9000, 30, "groups = (", "tapc_rows_", usual},
 		{"where they stand, a long sum", 30, 5000, 40, "groups = (", "tapc_rows_", usual},
 		{"where they stand, a long sum and many tiles", 1100, 5000, 40, ".span = 4096", "groups = (", usual},

@@ -13,9 +13,7 @@ import (
 // Candidates lists what a kernel of a CPU can be carried out as, and how it can be cut, or why that is refused. Complete adds to a config
 // what a back end chooses beside tiles and placements, and says why it cannot write it, nil if it can.
 func (t Target) Candidates(a *nest.Analysis, complete func(*schedule.Config) error) []Candidate {
-	for _, b := range a.Buffers {
-		t.program += b.Bytes
-	}
+	t.program = Bytes(a.Buffers)
 	x := considering{t: t, a: a, complete: complete}
 	var before nest.Form // the form that the kernel is carried out as, once it is found
 	for _, f := range a.Forms {

@@ -25,6 +25,8 @@ const (
 	streamCols    = 1024     // and columns,
 	streamBytes   = 32 << 20 // of one that several rows read, above which no cache holds it
 	nearBytes     = 20 << 20 // of a program's buffers, up to which caches have what was touched in the run before
+	SteadyBytes   = 8 << 20  // of them, up to which a cache that other machines share has it steadily: measured on Zen 3 (docs/performance.md, "Columns in place, in order")
+	cacheWays     = 8        // lines of a set of the first cache, so that as many rows that are whole pages apart stay in it
 	transposeRows = 32       // that columns are transposed for panel by panel
 )
 
@@ -208,7 +210,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 		p.fold = c.Reduction[n-1].Extent
 	}
 	if len(c.Reduction) == 1 && !c.Transposed {
-		p.streamed = p.streams(c, size, t.program)
+		p.streamed = p.streams(t, c, size)
 		p.cutFold(c, size, heldRows(t, c, size))
 	}
 	if p.Left == PerMacroTile {
@@ -229,7 +231,11 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 	least := width
 	switch {
 	case p.streamed > 0:
-		least = roundUp(max(1, min(streamCols, c.Col.Extent/rowShares)), width)
+		most, shares := int64(streamCols), int64(rowShares)
+		if InOrder(t) && c.Row.Extent > 1 {
+			most, shares = runBytes(p.streamed)/size, fewPieces
+		}
+		least = roundUp(max(1, min(most, c.Col.Extent/shares)), width)
 	case near:
 		least = p.cols
 	case p.Left == PerMacroTile:
@@ -292,19 +298,42 @@ func transposedPanels(c *nest.Contraction) int64 {
 
 // streams gives how many rows of a right operand are read side by side where it is read in order, 0 where it is not: of few rows if no cache holds it, and of one row, which does nothing
 // else with it. Where caches hold it, of one row a partial sum of them, and of few rows few columns, many rows of them: that takes less than taking up sums again every few rows
-// (docs/performance.md). A program's buffers have so many bytes.
-func (p *productPlan) streams(c *nest.Contraction, size, program int64) int64 {
+// (docs/performance.md).
+func (p *productPlan) streams(t Target, c *nest.Contraction, size int64) int64 {
 	bytes := nest.SaturatingProduct(p.length, c.Col.Extent, size)
 	switch {
 	case p.Right != Unpacked || c.Col.Step(c.Views[c.Right]) != 1 || p.length <= 2*streamRows:
 		return 0
-	case c.Row.Extent == 1 && max(bytes, program) <= nearBytes:
+	case c.Row.Extent == 1 && max(bytes, t.program) <= nearBytes:
 		return min(SumBlock, p.length)
-	case c.Row.Extent == 1, c.Row.Extent <= 2*p.tile.Rows && bytes > streamBytes:
+	case c.Row.Extent == 1, c.Row.Extent <= 2*p.tile.Rows && bytes > streamBytes && !InOrder(t):
+		return streamRows
+	case InOrder(t):
+		return p.sideBySide(t, c, size, bytes)
+	}
+	return 0
+}
+
+// InOrder says whether several rows read a right operand in order also where caches have it: processors with 16 registers do, as measured on Zen 3. With AVX-512 it was not measured.
+func InOrder(t Target) bool { return t.Registers <= 16 }
+
+// sideBySide is streams for several rows, on a processor that fetches ahead what follows in a row, and not what stands in the next row. Rows that are whole pages apart are in the same sets of the
+// first cache, which push each other out if they are more than it has ways: of them as many are read at once, unless sums and what they go on with are more than registers. Others are read in
+// order where a program is more than the steady part of the third cache, for so few rows that reading is what takes the time.
+func (p *productPlan) sideBySide(t Target, c *nest.Contraction, size, bytes int64) int64 {
+	apart, far := c.Reduction[0].Step(c.Views[c.Right])*size, max(bytes, t.program) > SteadyBytes
+	wide := func(rows int64) bool { return c.Col.Extent*size >= runBytes(rows) }
+	switch {
+	case apart != 0 && apart%pageBytes == 0 && c.Row.Extent <= cacheWays && 2*p.tile.Rows*p.tile.Vectors <= t.Registers && wide(cacheWays):
+		return cacheWays
+	case far && c.Row.Extent <= 3*p.tile.Rows && wide(streamRows), c.Row.Extent <= 2*p.tile.Rows && bytes > streamBytes:
 		return streamRows
 	}
 	return 0
 }
+
+// runBytes is how many bytes of each of some rows are read side by side, at least: half of the first cache has them all, and the other half those that are asked for ahead.
+func runBytes(rows int64) int64 { return firstCache / 2 / rows }
 
 // cutFold cuts a long reduction. Of a right operand that is read in order some rows are read at once, and of one that is read in place for several tiles of rows no more than a cache holds.
 func (p *productPlan) cutFold(c *nest.Contraction, size, most int64) {

@@ -3,6 +3,9 @@ package tile
 import (
 	"fmt"
 	"strings"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
 )
 
 // Target is what the pass knows of the processor that kernels are cut for.
@@ -12,6 +15,14 @@ type Target struct {
 	L2        int64 // bytes of the second cache of one core
 
 	program int64 // bytes of the buffers of the program whose kernel is looked at
+}
+
+// Bytes is how many the buffers of a program have.
+func Bytes(buffers map[ir.NodeID]*schedule.Buffer) (n int64) {
+	for _, b := range buffers {
+		n += b.Bytes
+	}
+	return n
 }
 
 // Near says whether some bytes stay in the second cache whatever goes by.
