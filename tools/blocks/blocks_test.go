@@ -234,7 +234,8 @@ func (p *page) write(path string, data []byte) {
 // ofClone are the ways to call tapc in a clone.
 var ofClone = regexp.MustCompile(`(^|[|] )(go run ./cmd/tapc|[.]/tapc) `)
 
-// shell runs a line, with tapc where a clone would build it, and gives what it prints on both of its outputs.
+// shell runs a line, with tapc where a clone would build it, and gives what it prints on both of its outputs. What Go compiles in the copy is what
+// "./do lint" and the test of tools/release compile elsewhere: -trimpath leaves folders out of it.
 func (p *page) shell(line string) (string, error) {
 	tapc, err := program()
 	if err != nil {
@@ -244,7 +245,7 @@ func (p *page) shell(line string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", ofClone.ReplaceAllString(line, "${1}tapc "))
 	cmd.Dir, cmd.WaitDelay = p.dir, time.Second
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(tapc)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath", "PATH="+filepath.Dir(tapc)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
