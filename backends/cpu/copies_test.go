@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -227,51 +228,65 @@ func TestSomeLanes(t *testing.T) {
 	})
 }
 
-// testC compiles C with functions of C files, for each size of vectors and both compilers, and runs the functions that are added, each of which gives the line at which something is wrong, or 0, and may print what
+// testC compiles C with functions of C files, for each size of vectors, and runs the functions that are added, each of which gives the line at which something is wrong, or 0, and may print what
 // the machine lacks for it.
 // In their texts names stand for others, by pairs. The compiler optimizes as much as it does in programs, where these functions are in kernels that are written out.
 func testC(t *testing.T, write func(v *vector.Printer, target isa.Target, add func(text, name string, pairs ...string))) {
-	test := func(cc *toolchain.Compiler, target isa.Target, runner ...string) func(t *testing.T) {
-		return func(t *testing.T) {
-			w := cexpr.NewWriter()
-			v := vector.New(w)
-			var tests, calls strings.Builder
-			write(v, target, func(text, name string, pairs ...string) {
-				tests.WriteString(strings.NewReplacer(pairs...).Replace(text))
-				fmt.Fprintf(&calls, "  if ((line = %s())) printf(\"line %%d of %s\\n\", line);\n", name, name)
-			})
-			text := cputest.WithFeatures("#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
-				"int main(void) {\n  int line;\n" + calls.String() + "  return 0;\n}\n")
-			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{cpu.WrittenFlag, "-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
-			command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
-			if target.Has != "" && len(runner) == 0 && !cputest.Runs(t, cc, target) {
-				return
-			}
-			out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
-			for line := range strings.Lines(string(out)) {
-				if strings.HasPrefix(line, "lacks ") {
-					t.Log("not tried: the machine ", line)
-				} else {
-					t.Errorf("wrong: %s", line)
-				}
-			}
-			if err != nil {
-				t.Error(err)
+	withCompilers(t, nil, func(t *testing.T, cc *toolchain.Compiler, target isa.Target, runner ...string) {
+		w := cexpr.NewWriter()
+		v := vector.New(w)
+		var tests, calls strings.Builder
+		write(v, target, func(text, name string, pairs ...string) {
+			tests.WriteString(strings.NewReplacer(pairs...).Replace(text))
+			fmt.Fprintf(&calls, "  if ((line = %s())) printf(\"line %%d of %s\\n\", line);\n", name, name)
+		})
+		text := cputest.WithFeatures("#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
+			"int main(void) {\n  int line;\n" + calls.String() + "  return 0;\n}\n")
+		flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{cpu.WrittenFlag, "-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
+		command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
+		if target.Has != "" && len(runner) == 0 && !cputest.Runs(t, cc, target) {
+			return
+		}
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		for line := range strings.Lines(string(out)) {
+			if strings.HasPrefix(line, "lacks ") {
+				t.Log("not tried: the machine ", line)
+			} else {
+				t.Errorf("wrong: %s", line)
 			}
 		}
-	}
-	for _, name := range []string{"gcc", "clang"} {
-		t.Run(name, func(t *testing.T) {
-			cc := cputest.Compiler(t, name)
-			for _, target := range cc.Machine.Levels {
-				t.Run(target.Name, test(cc, target))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// withCompilers runs a test of C for each size of vectors of this machine, for more targets, and for those of an emulated AArch64: with gcc and clang by turns, each of which compiles some of them each time.
+func withCompilers(t *testing.T, more []isa.Target, test func(t *testing.T, cc *toolchain.Compiler, target isa.Target, runner ...string)) {
+	t.Helper()
+	runs := testkit.Turns(t, 2)
+	each := func(t *testing.T, targets []isa.Target, find func(t *testing.T, name string) (*toolchain.Compiler, []string)) {
+		names := []string{"gcc", "clang"}
+		for _, target := range targets {
+			for _, name := range names {
+				if runs() {
+					t.Run(target.Name+"/"+name, func(t *testing.T) {
+						cc, runner := find(t, name)
+						test(t, cc, target, runner...)
+					})
+				}
 			}
-		})
-		t.Run("aarch64 "+name, func(t *testing.T) {
+			slices.Reverse(names)
+		}
+	}
+	each(t, slices.Concat(cputest.Compiler(t).Machine.Levels, more), func(t *testing.T, name string) (*toolchain.Compiler, []string) {
+		return cputest.Compiler(t, name), nil
+	})
+	t.Run("aarch64", func(t *testing.T) {
+		cc, _ := cputest.Cross(t, "gcc")
+		each(t, cc.Machine.Levels, func(t *testing.T, name string) (*toolchain.Compiler, []string) {
 			cc, tools := cputest.Cross(t, name)
-			for _, target := range cc.Machine.Levels {
-				t.Run(target.Name, test(cc, target, tools.Emulator...))
-			}
+			return cc, tools.Emulator
 		})
-	}
+	})
 }

@@ -117,54 +117,39 @@ static int test_weave(void) {
 // TestMicrokernelFiles compiles the files of the table as C of their own, for each size of vectors, and runs the rows for bytes that the
 // processor can run.
 func TestMicrokernelFiles(t *testing.T) {
-	test := func(cc *toolchain.Compiler, target isa.Target, runner ...string) func(t *testing.T) {
-		return func(t *testing.T) {
-			w := cexpr.NewWriter()
-			v, lanes := vector.New(w), target.Lanes(4)
-			var tests, calls strings.Builder
-			for _, m := range slices.Concat(micro.For(target, 4), micro.For(target, 2)) {
-				m.Define(v, lanes)
-				if m.Group != 4 || m.Form == micro.MatrixUnit {
-					continue
-				}
-				when, has := "1", "1"
-				if m.Feature != "" {
-					when, has = m.Known(), "tapc_features() & "+m.Feature
-				}
-				fmt.Fprintf(&tests, "#if "+when+bytesHarness+"#endif\n", m.Attribute(), m.Name, m.Function, map[bool]int{true: 128}[m.Moves()])
-				fmt.Fprintf(&calls, "#if %s\n  if ((%s) && test_%s()) puts(\"%s\");\n#endif\n", when, has, m.Name, m.Name)
+	wide := isa.Target{Target: isa.Scheduled.Target, Name: "wide, without instructions", Machine: "none"}
+	withCompilers(t, []isa.Target{wide}, func(t *testing.T, cc *toolchain.Compiler, target isa.Target, runner ...string) {
+		w := cexpr.NewWriter()
+		v, lanes := vector.New(w), target.Lanes(4)
+		var tests, calls strings.Builder
+		for _, m := range slices.Concat(micro.For(target, 4), micro.For(target, 2)) {
+			m.Define(v, lanes)
+			if m.Group != 4 || m.Form == micro.MatrixUnit {
+				continue
 			}
-			v.Type(scalar.UInt8, 16)
-			v.Type(scalar.UInt16, 8)
-			for _, file := range []string{"some.c", "sums.c", "tilerows.c", "tobf16.c", "weave.c"} {
-				v.Define(file, func() string { return micro.Text(file) })
+			when, has := "1", "1"
+			if m.Feature != "" {
+				when, has = m.Known(), "tapc_features() & "+m.Feature
 			}
-			text := cputest.WithFeatures("#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() + weaveHarness +
-				"int main(void) {\n  if (test_weave()) puts(\"weave\");\n" + calls.String() + "  return 0;\n}\n")
-			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
-			command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
-			if target.Has != "" && len(runner) == 0 && !cputest.Runs(t, cc, target) {
-				return
-			}
-			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("wrong sums of %s (%v)", out, err)
-			}
+			fmt.Fprintf(&tests, "#if "+when+bytesHarness+"#endif\n", m.Attribute(), m.Name, m.Function, map[bool]int{true: 128}[m.Moves()])
+			fmt.Fprintf(&calls, "#if %s\n  if ((%s) && test_%s()) puts(\"%s\");\n#endif\n", when, has, m.Name, m.Name)
 		}
-	}
-	for _, name := range []string{"gcc", "clang"} {
-		t.Run(name, func(t *testing.T) {
-			cc := cputest.Compiler(t, name)
-			for _, target := range append(slices.Clone(cc.Machine.Levels), isa.Target{Target: isa.Scheduled.Target, Name: "wide, without instructions", Machine: "none"}) {
-				t.Run(target.Name, test(cc, target))
-			}
-		})
-		t.Run("aarch64 "+name, func(t *testing.T) {
-			cc, tools := cputest.Cross(t, name)
-			for _, target := range cc.Machine.Levels {
-				t.Run(target.Name, test(cc, target, tools.Emulator...))
-			}
-		})
-	}
+		v.Type(scalar.UInt8, 16)
+		v.Type(scalar.UInt16, 8)
+		for _, file := range []string{"some.c", "sums.c", "tilerows.c", "tobf16.c", "weave.c"} {
+			v.Define(file, func() string { return micro.Text(file) })
+		}
+		text := cputest.WithFeatures("#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() + weaveHarness +
+			"int main(void) {\n  if (test_weave()) puts(\"weave\");\n" + calls.String() + "  return 0;\n}\n")
+		flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
+		command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
+		if target.Has != "" && len(runner) == 0 && !cputest.Runs(t, cc, target) {
+			return
+		}
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("wrong sums of %s (%v)", out, err)
+		}
+	})
 }
 
 // bfdotHarness prints what BFDOT makes of some sums and pairs.
