@@ -55,17 +55,22 @@ func packRight(c *nest.Contraction, uses int64) Pack {
 // copyUses is how often each element of a right operand whose columns are neighbours may be used for a copy not to pay: what a copy takes is a part of the time that
 // falls as they are used more often, and panels gain little over rows. Fewer columns than a panel has end within a vector, which takes longer to read. Rows whole
 // pages apart push each other out of the caches, the more where a tile reads no more than a line of each. And rows that are in pages of their own, or are read again
-// for each run of a reduction that is cut, are read more slowly the more often.
+// for each run of a reduction that is cut, are read more slowly the more often; where vectors are half a line and the second cache is small they do not stay there for the next rows,
+// and rows half pages apart do not either.
 func (t Target) copyUses(c *nest.Contraction) int64 {
-	size, paged, far := int64(c.Sum.Type.Size()), false, len(c.Reduction) != 1 || c.Reduction[0].Extent > nest.LongReduction
+	size, paged, halves, long := int64(c.Sum.Type.Size()), false, false, len(c.Reduction) != 1 || c.Reduction[0].Extent > nest.LongReduction
+	far := long
 	for _, d := range c.Reduction {
 		apart := d.Step(c.Views[c.Right]) * size
 		paged = paged || apart != 0 && apart%pageBytes == 0
+		halves = halves || apart != 0 && apart%(pageBytes/2) == 0
 		far = far || apart <= -pageBytes || apart >= pageBytes
 	}
 	switch {
 	case c.Col.Extent*size < schedule.PanelBytes, paged && t.Vector < schedule.PanelBytes:
 		return leastUses
+	case (halves || long) && t.Vector == schedule.PanelBytes/2 && t.L2 <= smallL2:
+		return smallUses
 	case paged:
 		return pagedUses
 	case far:
@@ -98,16 +103,18 @@ func large(c *nest.Contraction) bool {
 func (p Packing) Paneled() bool { return p.Left == Prepacked || p.Left == UpFront }
 
 const (
-	leastUses   = 24       // of each element of a right operand, above which a copy pays where it gains most: few columns, or lines in pages of their own
-	pagedUses   = 384      // where rows are whole pages apart
-	stageUses   = 512      // in a product back to back with another
-	farUses     = 1024     // where rows are in pages of their own, or a reduction is cut
-	largeBytes  = 2 << 20  // of a left operand, of which not much more than a half is in a second cache
-	largeRows   = 256      // and its least rows
-	largeFold   = 256      // and columns
-	jumpBytes   = 64       // between neighbours of the reduction: each is in a line of its own
-	gatherBytes = 256      // of columns from which a copy of the rows pays
-	maxGathered = 32 << 20 // bytes of such a copy
+	leastUses   = 24        // of each element of a right operand, above which a copy pays where it gains most: few columns, or lines in pages of their own
+	smallUses   = 64        // where rows are half pages apart, or a reduction is cut, with vectors of half a line
+	smallL2     = 512 << 10 // and a second cache of so many bytes at most: with more it was not measured,
+	pagedUses   = 384       // where rows are whole pages apart
+	stageUses   = 512       // in a product back to back with another
+	farUses     = 1024      // where rows are in pages of their own, or a reduction is cut
+	largeBytes  = 2 << 20   // of a left operand, of which not much more than a half is in a second cache
+	largeRows   = 256       // and its least rows
+	largeFold   = 256       // and columns
+	jumpBytes   = 64        // between neighbours of the reduction: each is in a line of its own
+	gatherBytes = 256       // of columns from which a copy of the rows pays
+	maxGathered = 32 << 20  // bytes of such a copy
 )
 
 // strided says whether packing a left operand pays that is strided along the reduction: neighbours are in cache lines of their own, so that rows

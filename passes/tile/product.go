@@ -281,7 +281,11 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 		fold = min(fold, nest.LongReduction)
 	}
 	lanes := t.lanes(int(size))
-	return max(roundDown(t.L2*5/8/(fold*size), lanes), leastVectors*lanes)
+	unit := lanes
+	if c.Row.Extent > 1 && t.Vector == schedule.PanelBytes/2 { // register tiles of two vectors, which a panel has, have no edges
+		unit = 2 * lanes
+	}
+	return max(roundDown(t.L2*5/8/(fold*size), unit), leastVectors*lanes)
 }
 
 // transposedOnce says whether the columns of a right operand lie along the reduction, and are transposed into panels for a few rows alone: the panels are
