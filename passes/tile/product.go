@@ -25,7 +25,7 @@ const (
 	streamCols    = 1024     // and columns,
 	streamBytes   = 32 << 20 // of one that several rows read, above which no cache holds it
 	nearBytes     = 20 << 20 // of a program's buffers, up to which caches have what was touched in the run before
-	SteadyBytes   = 8 << 20  // of them, up to which a cache that other machines share has it steadily: measured on Zen 3 (docs/performance.md, "Columns in place, in order")
+	SteadyBytes   = 8 << 20  // of them, up to which a cache of several machines has it steadily: measured on Zen 3 (docs/performance.md, "Columns in place, in order")
 	cacheWays     = 8        // lines of a set of the first cache, so that as many rows that are whole pages apart stay in it
 	transposeRows = 32       // that columns are transposed for panel by panel
 )
@@ -137,7 +137,7 @@ func (t Target) loadCycles(v, length int64) float64 {
 const (
 	firstCache  = 32 << 10 // bytes of columns that the first cache keeps
 	pageBytes   = 4 << 10  // apart, bytes share a set of the first cache
-	rowShares   = 4        // macro-tiles of a product whose right operand is read in order, at least
+	rowParts    = 4        // macro-tiles of a product whose right operand is read in order, at least
 	busySums    = 4        // vectors of sums at work, from which more gain little where columns are transposed
 	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
 )
@@ -186,11 +186,11 @@ func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
 // most of what is read, and each core has a part of them in its caches. They have two panels at least, as a core waits for one sum.
 func rowShare(c *nest.Contraction, lanes int64) int64 {
 	work := nest.SaturatingProduct(nest.Points(c.Reduction), c.Col.Extent)
-	if c.Row.Extent > 1 || nest.Points(c.Batch) > 1 || work < 2*productWork || c.Col.Extent >= rowShares*maxVectors*lanes {
+	if c.Row.Extent > 1 || nest.Points(c.Batch) > 1 || work < 2*productWork || c.Col.Extent >= rowParts*maxVectors*lanes {
 		return c.Col.Extent
 	}
 	panels := 2 * schedule.PanelBytes / int64(c.Sum.Type.Size())
-	return roundUp(c.Col.Extent/min(rowShares, work/productWork), panels)
+	return roundUp(c.Col.Extent/min(rowParts, work/productWork), panels)
 }
 
 // wholeRows is up to how many bytes all rows are one piece, if the second cache has as many: columns are then packed by the tasks that multiply them, and not by way of
@@ -231,11 +231,11 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 	least := width
 	switch {
 	case p.streamed > 0:
-		most, shares := int64(streamCols), int64(rowShares)
+		most, parts := int64(streamCols), int64(rowParts)
 		if InOrder(t) && c.Row.Extent > 1 {
-			most, shares = runBytes(p.streamed)/size, fewPieces
+			most, parts = runBytes(p.streamed)/size, fewPieces
 		}
-		least = roundUp(max(1, min(most, c.Col.Extent/shares)), width)
+		least = roundUp(max(1, min(most, c.Col.Extent/parts)), width)
 	case near:
 		least = p.cols
 	case p.Left == PerMacroTile:
@@ -310,7 +310,7 @@ func (p *productPlan) streams(t Target, c *nest.Contraction, size int64) int64 {
 		return 0
 	case c.Row.Extent == 1 && max(bytes, t.program) <= nearBytes:
 		return min(SumBlock, p.length)
-	case c.Row.Extent == 1 && InOrder(t) && c.Col.Extent/rowShares*size >= runBytes(cacheWays):
+	case c.Row.Extent == 1 && InOrder(t) && c.Col.Extent/rowParts*size >= runBytes(cacheWays):
 		return cacheWays
 	case c.Row.Extent == 1, c.Row.Extent <= 2*p.tile.Rows && bytes > streamBytes && !InOrder(t):
 		return streamRows
@@ -324,7 +324,7 @@ func (p *productPlan) streams(t Target, c *nest.Contraction, size int64) int64 {
 // Zen 3. With AVX-512 it was not measured.
 func InOrder(t Target) bool { return t.Registers <= 16 }
 
-// sideBySide is streams for several rows, on a processor that fetches ahead what follows in a row, and not what stands in the next row. Rows that are whole pages apart are in the same sets of the
+// sideBySide is streams for several rows, on a processor that fetches ahead what follows in a row, and not what is in the next row. Rows that are whole pages apart are in the same sets of the
 // first cache, which push each other out if they are more than it has ways: of them as many are read at once, unless sums and what they go on with are more than registers. Others are read in
 // order where a program is more than the steady part of the third cache, for so few rows that reading is what takes the time.
 func (p *productPlan) sideBySide(t Target, c *nest.Contraction, size, bytes int64) int64 {

@@ -81,12 +81,7 @@ func groups(c *code, body func()) {
 func jammedVectors(c *code, j0 *tree.Index, body func()) {
 	all, group, extent := c.jam, c.jam.cells*c.r.n, c.r.Lane.Extent
 	whole := extent / group * group
-	from, to := tree.Const(0), tree.Const(whole)
-	var last []tree.Cond
-	if j0 != nil {
-		from, to = j0, c.Bound(c.list, "end", j0.Plus(c.r.tile()).Min(to))
-		last = []tree.Cond{{Var: j0.Var(), From: tree.Const(extent - c.r.tile())}}
-	}
+	from, to, last := wholeOf(c, j0, whole)
 	if whole > 0 {
 		c.loop("j", from, to, group, tree.Serial, func(at *tree.Index) {
 			c.group = at
