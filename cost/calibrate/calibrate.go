@@ -423,10 +423,19 @@ func Best(times []float64) float64 {
 	return slices.Min(times)
 }
 
-// rate is how many things are done in a second, at the best of all times; its bounds are the rate at the median, and a little more.
+// rate is how many things are done in a second at the usual time; its bounds are the rate at the median, and a little more than at the best.
 func (p *probe) rate(things float64) machine.Figure {
-	best := Best(p.times)
-	return machine.Figure{Value: things / best, Low: things / Median(p.times), High: things / best * 1.02}
+	usual := Usual(p.times)
+	return machine.Figure{Value: things / usual, Low: things / max(usual, Median(p.times)), High: things / Best(p.times) * 1.02}
+}
+
+// Usual is the second least of three times or more, since the least may be of a moment in which a core was faster than it usually is, as where another machine leaves the other thread of the same core
+// alone; the least of fewer, 0 of none.
+func Usual(times []float64) float64 {
+	if len(times) < 3 {
+		return Best(times)
+	}
+	return slices.Sorted(slices.Values(times))[1]
 }
 
 // Halves is by which factor the best of the even rounds and that of the odd ones differ; false where one of them has none.
@@ -455,7 +464,7 @@ func same(list []probe) float64 {
 
 // found is what the system says of the machine: cores, caches and memory. Kernels have configs for a target.
 func found(target string) (*machine.Machine, error) {
-	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the best of several rounds",
+	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the second best of several rounds",
 		Localities: []machine.Locality{{Name: "machine", Members: []machine.Member{{Of: "cpu", Count: 1}}}}}
 	d := machine.Device{Name: "cpu", Kind: kind, Target: target, Units: units()}
 	var err error

@@ -181,11 +181,11 @@ func conclude(d *machine.Device, list []probe) {
 		case start, keeping, handing, copying:
 		case region:
 			if p.threads == 1 {
-				alone = Best(p.times)
+				alone = Usual(p.times)
 				continue
 			}
 			shared := alone / float64(p.threads)
-			d.Region = machine.Figure{Value: max(Best(p.times)-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
+			d.Region = machine.Figure{Value: max(Usual(p.times)-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
 		default:
 			giveRate(d, p)
 		}

@@ -25,7 +25,7 @@ type result struct {
 // groups are what sorts of programs there are.
 var groups = []string{"small", "cut", "example", "network", "mesh", "spread"}
 
-func (r *result) best() float64 { return calibrate.Best(r.times) }
+func (r *result) best() float64 { return calibrate.Usual(r.times) }
 
 // keep leaves the times before and behind which cores were as far apart, and as fast, as usual.
 func (r *result) keep(usual float64, unusual func(calibrate.Pace) bool) {
