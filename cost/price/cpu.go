@@ -224,7 +224,7 @@ func inPlace(x *pricing) (*nest.Contraction, bool) {
 const unforeseen = 16
 
 // waits is the part of their travel that the tiles of a product wait for, where they read columns in place, in no panels, and sums are in parts, of which each begins with columns that
-// are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none. Rows wait for what they read across lines.
+// are elsewhere and that nothing has fetched ahead. Where all rows are in one tile each column is used once, and half of it arrives meanwhile; those of one row wait for none. Rows wait for what they read across lines, or in short pieces.
 func (x *pricing) waits() float64 {
 	if part := jumping(x); part > 0 {
 		return part

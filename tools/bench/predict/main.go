@@ -8,7 +8,7 @@
 // With -dir programs, the probes', the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
 // again beside the machine and the times that are there.
 //
-// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the second least of the rounds' 10th percentiles, the least of two, of three processes each where it is short. With them it
+// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the second least of the rounds' 10th percentiles (of two rounds the least), each that of the least of three processes where it is short. With them it
 // prints how far the even and the odd rounds are apart: no price can be held to less. Times before or behind which cores were not as far from each other as they mostly were are left out,
 // and made up for by more rounds: a virtual machine whose cores are moved is another one. So are times before or behind which a core took longer or shorter for some arithmetic than
 // cores usually do, which is waited for: a virtual machine whose processor others use, too, is now a slower and now a faster one.

@@ -25,7 +25,8 @@ type result struct {
 // groups are what sorts of programs there are.
 var groups = []string{"small", "cut", "example", "network", "mesh", "spread"}
 
-func (r *result) best() float64 { return calibrate.Usual(r.times) }
+// seconds is the time that a program is taken to take.
+func (r *result) seconds() float64 { return calibrate.Usual(r.times) }
 
 // keep leaves the times before and behind which cores were as far apart, and as fast, as usual.
 func (r *result) keep(usual float64, unusual func(calibrate.Pace) bool) {
@@ -40,7 +41,7 @@ func (r *result) keep(usual float64, unusual func(calibrate.Pace) bool) {
 }
 
 // factor is how many times larger the price is than the time.
-func (r *result) factor() float64 { return r.predicted / r.best() }
+func (r *result) factor() float64 { return r.predicted / r.seconds() }
 
 // off is by which factor the two are apart, at least 1.
 func off(factor float64) float64 { return math.Exp(math.Abs(math.Log(factor))) }
@@ -81,7 +82,7 @@ func ordersOf(list []result) (o orders) {
 	for i := range list {
 		for j := range i {
 			x, y := &list[i], &list[j]
-			a, b, factor := cmp.Compare(x.predicted, y.predicted), cmp.Compare(x.best(), y.best()), off(x.best()/y.best())
+			a, b, factor := cmp.Compare(x.predicted, y.predicted), cmp.Compare(x.seconds(), y.seconds()), off(x.seconds()/y.seconds())
 			o.all.add(a, b)
 			if factor > 1.05 {
 				o.apart.add(a, b)
@@ -116,15 +117,15 @@ func printPlans(list []result) {
 	sum, lost := orders{}, 1.0
 	for _, g := range graphs {
 		of := slices.DeleteFunc(slices.Clone(list), func(r result) bool { return r.graph != g })
-		slices.SortFunc(of, func(a, b result) int { return cmp.Compare(a.best(), b.best()) })
+		slices.SortFunc(of, func(a, b result) int { return cmp.Compare(a.seconds(), b.seconds()) })
 		first := slices.MinFunc(of, func(a, b result) int { return cmp.Compare(a.predicted, b.predicted) })
 		fmt.Printf("%-34s %12s %12s %10s %8s\n", "plan", "measured", "predicted", "factor", "halves")
 		for i := range of {
 			r := &of[i]
-			fmt.Printf("%-34s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.best(), 1e6*r.predicted, r.factor(), off(r.halves()))
+			fmt.Printf("%-34s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.seconds(), 1e6*r.predicted, r.factor(), off(r.halves()))
 		}
 		o := ordersOf(of)
-		loss := first.best() / of[0].best()
+		loss := first.seconds() / of[0].seconds()
 		fmt.Printf("%d plans: %v; the plan that the price puts first takes %.2f of the fastest's time\n\n", len(of), o, loss)
 		sum, lost = sum.plus(o), max(lost, loss)
 	}
@@ -148,7 +149,7 @@ func print(list []result) {
 	fmt.Printf("%-26s %12s %12s %10s %8s\n", "program", "measured", "predicted", "factor", "halves")
 	for i := range list {
 		r := &list[i]
-		fmt.Printf("%-26s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.best(), 1e6*r.predicted, r.factor(), off(r.halves()))
+		fmt.Printf("%-26s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.seconds(), 1e6*r.predicted, r.factor(), off(r.halves()))
 	}
 	fmt.Println()
 	for _, name := range groups {

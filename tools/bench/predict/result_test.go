@@ -60,7 +60,7 @@ func TestKept(t *testing.T) {
 	if n := fewest([]result{r}, 60, unusual); n != 2 {
 		t.Errorf("%d count", n)
 	}
-	if r.keep(60, unusual); len(r.times) != 2 || r.best() != 2 {
+	if r.keep(60, unusual); len(r.times) != 2 || r.seconds() != 2 {
 		t.Errorf("%v", r.times)
 	}
 }
