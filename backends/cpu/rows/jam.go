@@ -77,7 +77,19 @@ func groups(c *code, body func()) {
 	})
 }
 
-// jammedVectors makes the loop over the groups of jammed vectors of a tile, and those that are left behind them at the end of a row, of which the last may have fewer live lanes.
+// wholeOf gives between which lanes of a tile there are whole vectors, or whole groups of them, of which a row has so many lanes,
+// and the condition that what the row has behind them is in the tile.
+func wholeOf(c *code, j0 *tree.Index, whole int64) (from, to *tree.Index, last []tree.Cond) {
+	from, to = tree.Const(0), tree.Const(whole)
+	if j0 != nil {
+		from, to = j0, c.Bound(c.list, "end", j0.Plus(c.r.tile()).Min(to))
+		last = []tree.Cond{{Var: j0.Var(), From: tree.Const(c.r.Lane.Extent - c.r.tile())}}
+	}
+	return from, to, last
+}
+
+// jammedVectors makes the loop over the groups of jammed vectors of a tile, and those that are left behind them at the
+// end of a row, of which the last may have fewer live lanes.
 func jammedVectors(c *code, j0 *tree.Index, body func()) {
 	all, group, extent := c.jam, c.jam.cells*c.r.n, c.r.Lane.Extent
 	whole := extent / group * group

@@ -149,16 +149,6 @@ func parts(c *code, j0 *tree.Index) {
 	}
 }
 
-// wholeOf gives between which lanes of a tile there are whole vectors, or whole groups of them, of which a row has so many lanes, and the condition that what the row has behind them is in the tile.
-func wholeOf(c *code, j0 *tree.Index, whole int64) (from, to *tree.Index, last []tree.Cond) {
-	from, to = tree.Const(0), tree.Const(whole)
-	if j0 != nil {
-		from, to = j0, c.Bound(c.list, "end", j0.Plus(c.r.tile()).Min(to))
-		last = []tree.Cond{{Var: j0.Var(), From: tree.Const(c.r.Lane.Extent - c.r.tile())}}
-	}
-	return from, to, last
-}
-
 // eachVector makes the loop over the vectors of a tile, the last of which may have fewer live lanes. Those at which all guards hold are known.
 func eachVector(c *code, j0 *tree.Index, vector func(from, to *tree.Index)) {
 	n, extent := c.r.n, c.r.Lane.Extent
