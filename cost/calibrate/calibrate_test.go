@@ -233,20 +233,19 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// What keeps is measured of each cache once, however many parts of it count as caches.
-func TestKeepingIsMeasuredOnce(t *testing.T) {
+// What each cache keeps is measured of as much as it holds and of more, and of the nearer part of one, too.
+func TestKeepingIsMeasured(t *testing.T) {
 	d := two()
 	d.Caches = split(d.Caches)
-	n := map[int]int{}
+	n := map[int][]float64{}
 	for _, p := range probes(&d) {
 		if p.what == keeping {
-			n[p.cache]++
+			n[p.cache] = append(n[p.cache], p.things/float64(d.Caches[p.cache].Bytes))
 		}
 	}
 	for i, c := range d.Caches {
-		part := d.Near(i)
-		if n[i] != map[bool]int{false: 2}[part] {
-			t.Errorf("%d probes of %s", n[i], c.Name)
+		if !slices.Equal(n[i], []float64{1, machine.More}) {
+			t.Errorf("%s: probes of %v times its size", c.Name, n[i])
 		}
 	}
 }

@@ -81,9 +81,6 @@ func probes(d *machine.Device) (list []probe) {
 		}
 	}
 	for i, c := range d.Caches {
-		if d.Near(i) { // the same cache
-			continue
-		}
 		for _, beyond := range []bool{false, true} {
 			n := c.Bytes / 4
 			if beyond {

@@ -265,7 +265,7 @@ func (l level) over(read, written float64) Interval {
 type point struct{ times, part float64 }
 
 // curve gives the points between which the part that a cache keeps is on straight lines: at the sizes at which calibrate measures it, and, where these are not known,
-// those of a cache that nearly always gives up what was not touched for the longest time. The nearer part of a cache has ever less of what is larger, until all is in the cache as a whole.
+// those of a cache that nearly always gives up what was not touched for the longest time. The nearer part of a cache has ever less of what is larger then, until all is in the cache as a whole.
 func curve(d *machine.Device, cache int) []point {
 	c := &d.Caches[cache]
 	switch {
