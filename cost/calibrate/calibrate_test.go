@@ -62,6 +62,7 @@ func TestConclude(t *testing.T) {
 			near(c.Name+" read by all", c.AllRead, 200e9)
 		}
 	}
+	near("columns", d.Caches[len(d.Caches)-1].Columns, 100e9)
 	for row, dtypes := range map[string][]string{
 		"fma": {"float32", "float64", "int32", "int64", "uint8"}, "vector": {"float32", "float64", "int32", "int64", "uint64", "int8"}, "function": {"float32", "float64"},
 		"division": {"float32", "float64", "int32", "int64"}, "gather": {"float32", "float64", "int64"}, "scalar": {"float32", "int64"},

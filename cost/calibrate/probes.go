@@ -38,6 +38,7 @@ const (
 	bandwidth
 	reading
 	keeping // what a cache still has of what is touched in turns
+	columns // of a right factor that is read in place
 	start
 	region
 	handing // a count from one device to the next
@@ -56,6 +57,8 @@ const (
 	across     = 200  // of a square that is transposed
 	whole      = 256  // of squares of integers and of narrow numbers, which are multiplied
 	longRow    = 1 << 14
+
+	rowOfColumns = 1600 // columns of a right factor, whose rows are not whole pages apart
 )
 
 // probes lists what is measured on a device.
@@ -88,6 +91,10 @@ func probes(d *machine.Device) (list []probe) {
 			}
 			add(probe{what: keeping, cache: i, threads: 1, things: 4 * float64(n), beyond: beyond}, "sums", func(g *sample.Graph) { sums(g, n) })
 		}
+	}
+	if i := len(d.Caches) - 1; i >= 0 {
+		n := 2 * cellsIn(d, i, 1) / rowOfColumns
+		add(probe{what: columns, cache: i, threads: 1, things: float64(4 * n * rowOfColumns)}, "columns", func(g *sample.Graph) { g.Product(g.Float(1, n), g.Float(n, rowOfColumns)) })
 	}
 	for _, dtype := range []string{"float32", "float64"} {
 		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) { chain(g, dtype) })
@@ -175,6 +182,8 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Bandwidth, &c.All }, &d.UnitBandwidth, &d.Bandwidth)
 		case reading:
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
+		case columns:
+			d.Caches[p.cache].Columns = p.rate(p.things)
 		case start, keeping, handing, copying:
 		case region:
 			if p.threads == 1 {

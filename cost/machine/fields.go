@@ -86,6 +86,7 @@ func (c *Cache) fields(f fields) {
 	f.Figure(field{"all-read", "the same where nothing is written", false}, &c.AllRead, BytesASecond)
 	f.Figure(field{"kept", "part that it has of data of its size that is touched in turns; all of it if it is left out, and nothing of a quarter more", false}, &c.Kept, Part)
 	f.Figure(field{"kept-beyond", "part that it has of data half as large again", false}, &c.Beyond, Part)
+	f.Figure(field{"columns", "of one unit alone, of the right factor of a product of one row, which is read in place; as read if it is left out", false}, &c.Columns, BytesASecond)
 	f.Figure(field{"exchange", "of a cache of one unit, what another unit reads that is written there; as from a cache of its own if it is left out", false}, &c.Exchange, BytesASecond)
 }
 

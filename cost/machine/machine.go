@@ -78,6 +78,7 @@ type Cache struct {
 	AllRead   Figure
 	Kept      Figure
 	Beyond    Figure
+	Columns   Figure // of the last cache: what one unit reads of a right factor in place, several of its rows at a time; Read if it is left out. Memory is as much slower for it
 	Exchange  Figure // of a cache of one unit: what another reads that is there and just written; as in a cache of its own if it is left out
 }
 

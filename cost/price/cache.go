@@ -1,6 +1,7 @@
 package price
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -196,16 +197,19 @@ type level struct {
 	kept  []point        // what it still has of what is touched in turns
 	own   bool           // it is a cache that each unit has for itself
 	near  bool           // it is the first or second cache: what comes from there without being fetched ahead comes meanwhile
+	far   bool           // it is memory, or a cache behind its nearer part
 	part  float64        // of a cache that the device shares with others, whose size is that of its part
 	ports bool           // it reads and writes at the same time
 	alone machine.Figure // bytes a second of what is read where nothing is written
 	read  machine.Figure
 	write machine.Figure
+
+	columns float64 // times as long as in order columns that are read in place take, if it is far
 }
 
 // levels gives the caches of a device and its memory, as so many units have them.
 func levels(d *machine.Device, units int64) (list []level) {
-	behind := 0 // caches that are before one
+	behind, columns := 0, 1.0 // caches that are before one
 	for i, c := range d.Caches {
 		n, part := float64((units+c.Units-1)/c.Units), 1.0
 		if c.Units > d.Units { // other devices have their part of it
@@ -218,12 +222,18 @@ func levels(d *machine.Device, units int64) (list []level) {
 		if !d.Near(i) {
 			behind++
 		}
+		if c.Columns.Known() {
+			columns = max(1, cmp.Or(c.Read.Value, c.Bandwidth.Value)/c.Columns.Value)
+		}
+		l.far, l.columns = i > 0 && d.Near(i-1) && behind > 2, columns
 		if i == 0 {
 			l.ports, l.read, l.write = true, l.alone, copies.Times(machine.Exactly(0.5))
 		}
 		list = append(list, l)
 	}
-	return append(list, levelOf("memory", d.MemoryBandwidth(units), d.MemoryRead(units)))
+	memory := levelOf("memory", d.MemoryBandwidth(units), d.MemoryRead(units))
+	memory.far, memory.columns = true, columns
+	return append(list, memory)
 }
 
 // levelOf makes a level of what copies reach there, and what reading alone does.

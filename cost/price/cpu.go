@@ -201,7 +201,7 @@ func (x *pricing) compute() ([]step, error) {
 			steps = slices.Insert(steps, 1, one.times(1-2/sweeps))
 		}
 		return steps, err
-	case x.waits() > 0:
+	case x.waits() > 0 || lineByLine(x):
 		return []step{{}, one}, err
 	}
 	return []step{one}, err
@@ -209,15 +209,39 @@ func (x *pricing) compute() ([]step, error) {
 
 // inPlace gives a product of several rows whose right factor is read where it is, in no panels.
 func inPlace(x *pricing) (*nest.Contraction, bool) {
+	c, ok := unpacked(x)
+	return c, ok && c.Row.Extent > 1
+}
+
+// unpacked gives a product of any number of rows whose right factor is.
+func unpacked(x *pricing) (*nest.Contraction, bool) {
 	if x.algorithm() != schedule.Contraction || !x.kind.Has(schedule.Thread) { // as transfers are
 		return nil, false
 	}
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	if !ok || c.Window != nil || c.Constant.Right || c.Row.Extent == 1 {
+	if !ok || c.Window != nil || c.Constant.Right {
 		return nil, false
 	}
 	right := x.analysis.Kernel.Operands[c.Right].Name
 	return c, !slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == right })
+}
+
+// lineByLine says whether the tiles of a product of several rows read no more than a line of each row of their right factor in place before they read the next row, so that they wait for what comes from far: that has the
+// columns of a register tile, or those of a macro-tile where few rows are read side by side.
+func lineByLine(x *pricing) bool {
+	c, ok := inPlace(x)
+	if !ok {
+		return false
+	}
+	cols, sums := x.stages[0].Tile(schedule.RoleN), x.stages[0].Tile(schedule.RoleK)
+	if len(cols) < 2 || len(sums) == 0 {
+		return false
+	}
+	piece := cols[1]
+	if sums[len(sums)-1] <= unforeseen {
+		piece = cols[0]
+	}
+	return piece*int64(c.Sum.Type.Size()) <= schedule.LineBytes
 }
 
 // unforeseen is how many rows of columns a part of a sum reads before the processor fetches the next ahead.
@@ -263,20 +287,25 @@ func jumping(x *pricing) float64 {
 
 // arriving divides what a kernel reads into what its first step takes and what the last one does meanwhile. What nothing fetches ahead is near enough in the first and second cache.
 func arriving(x *pricing, read []Term) (first, last []Term) {
-	part := x.waits()
-	if part == 0 {
+	all, lines := x.waits(), lineByLine(x)
+	if all == 0 && !lines {
 		return read, nil
 	}
-	near := map[string]bool{}
-	if jumping(x) > 0 {
-		for _, l := range levels(x.device, x.units) {
-			near[l.name] = l.near
+	parts := map[string]float64{}
+	for _, l := range levels(x.device, x.units) {
+		switch {
+		case jumping(x) > 0 && l.near:
+			parts[l.name] = 0
+		case lines && l.far:
+			parts[l.name] = 1
+		default:
+			parts[l.name] = all
 		}
 	}
 	for _, t := range read {
-		part := part
-		if near[t.What] {
-			part = 0
+		part, ok := parts[t.What]
+		if !ok {
+			part = all
 		}
 		if part > 0 {
 			first = append(first, t.times(part))

@@ -490,6 +490,8 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 	for n, t := range x.work.Touches {
 		t.Bytes *= t.Pieces.Lines
 		times, stay := x.lines(t, list)
+		c, ok := unpacked(x)
+		inColumns := ok && t.Operand == c.Right && !t.Write
 		others := 0.0 // the part of it that units have from each other
 		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {
 			others = foreign(s.units[n], h.held(t), t.Box, x.units)
@@ -504,6 +506,9 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 				if list[i].own {
 					exchanged += p * others * t.Bytes
 					p *= max(0, 1-others)
+				}
+				if inColumns && list[i].far {
+					p *= list[i].columns
 				}
 				add(i, p*t.Bytes, t.Write)
 				add(min(i, stay), p*t.Bytes*(times-1), t.Write)

@@ -3,14 +3,17 @@ package price_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/sample"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/standard"
@@ -56,6 +59,55 @@ func TestRegisterTiles(t *testing.T) {
 	}{{8, 48, 1}, {4, 16, (39.0 / 4) / (113.0 / 24)}, {8, 16, (47.0 / 8) / (113.0 / 24)}, {12, 32, (114.0 / 24) / (113.0 / 24)}} {
 		if got := products(c.rows, c.width) / full; math.Abs(got/c.times-1) > 1e-9 {
 			t.Errorf("tiles of %d x %d take %.4f of the time of 8 x 48, expected %.4f", c.rows, c.width, got, c.times)
+		}
+	}
+}
+
+// TestColumnsFromFar: where a machine says that its last cache gives columns that are read in place half as fast as rows in order, those of a right factor that comes from memory take twice as long, and what is packed or
+// read by rows takes no longer. Tiles of several rows that read a line of each row of it wait for memory; those that read two lines do not.
+func TestColumnsFromFar(t *testing.T) {
+	m := laptop(t)
+	halved := *m
+	halved.Devices = slices.Clone(m.Devices)
+	d := &halved.Devices[0]
+	d.Caches = slices.Clone(d.Caches)
+	last := &d.Caches[len(d.Caches)-1]
+	last.Columns = last.Bandwidth.Times(machine.Exactly(0.5))
+	memory := func(m *machine.Machine, g *ir.Graph) (waits, hidden float64) {
+		list, err := price.Program(g, m, price.Settings{Units: 1, Targets: targets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return term(list, "memory") - term(list, "memory, not hidden"), term(list, "memory, not hidden")
+	}
+	all := func(m *machine.Machine, s *sample.Graph) float64 {
+		waits, rest := memory(m, scheduled(t, s))
+		return waits + rest
+	}
+	row, sum, packed := sample.New("row"), sample.New("sum"), sample.New("packed")
+	row.Product(row.Float(1, 4000), row.Float(4000, 8000))
+	sum.Reduce("sum", sum.Float(4000, 8000), 1)
+	packed.Product(packed.Float(512, 4096), packed.Float(4096, 4096))
+	for _, x := range []struct {
+		graph *sample.Graph
+		times float64
+	}{{row, 2}, {sum, 1}, {packed, 1}} {
+		if got := all(&halved, x.graph) / all(m, x.graph); math.Abs(got-x.times) > 0.01 {
+			t.Errorf("%s: memory takes %.3f of the time, expected %v", x.graph.Name, got, x.times)
+		}
+	}
+	tiles := sample.New("tiles")
+	tiles.Product(tiles.Float(16, 4000), tiles.Float(4000, 8000))
+	for columns, want := range map[int64]bool{16: true, 32: false} {
+		g := scheduled(t, tiles)
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				k.Configs[0].Stages[0] = schedule.Stage{Algorithm: schedule.Contraction, Tiles: []schedule.Tiling{
+					{Role: schedule.RoleM, Sizes: []int64{16, 8}}, {Role: schedule.RoleN, Sizes: []int64{columns, columns, 16}}, {Role: schedule.RoleK, Sizes: []int64{4000}}}}
+			}
+		}
+		if waits, hidden := memory(m, g); waits > 10*hidden != want {
+			t.Errorf("tiles of %d columns wait %v s for memory, %v s come meanwhile", columns, waits, hidden)
 		}
 	}
 }
