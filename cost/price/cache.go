@@ -204,12 +204,12 @@ type level struct {
 	read  machine.Figure
 	write machine.Figure
 
-	columns float64 // times as long as in order columns that are read in place take, if it is far
+	columns float64 // how many times as long as in order columns that are read in place take
 }
 
 // levels gives the caches of a device and its memory, as so many units have them.
 func levels(d *machine.Device, units int64) (list []level) {
-	behind, columns := 0, 1.0 // caches that are before one
+	behind, columns := 0, 1.0 // caches that are before one; of the last cache of which it is known
 	for i, c := range d.Caches {
 		n, part := float64((units+c.Units-1)/c.Units), 1.0
 		if c.Units > d.Units { // other devices have their part of it
@@ -222,10 +222,11 @@ func levels(d *machine.Device, units int64) (list []level) {
 		if !d.Near(i) {
 			behind++
 		}
+		l.far, l.columns = i > 0 && d.Near(i-1) && !l.near, 1
 		if c.Columns.Known() {
 			columns = max(1, cmp.Or(c.Read.Value, c.Bandwidth.Value)/c.Columns.Value)
+			l.columns = columns
 		}
-		l.far, l.columns = i > 0 && d.Near(i-1) && behind > 2, columns
 		if i == 0 {
 			l.ports, l.read, l.write = true, l.alone, copies.Times(machine.Exactly(0.5))
 		}

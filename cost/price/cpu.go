@@ -226,6 +226,14 @@ func unpacked(x *pricing) (*nest.Contraction, bool) {
 	return c, !slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == right })
 }
 
+// register is how much of a dimension, which has so much, a register tile has: the second of a role's sizes, or the only one.
+func register(x *pricing, role schedule.Role, whole int64) int64 {
+	if tiles := x.stages[0].Tile(role); len(tiles) > 0 {
+		return min(whole, tiles[min(1, len(tiles)-1)])
+	}
+	return whole
+}
+
 // lineByLine says whether the tiles of a product of several rows read no more than a line of each row of their right factor in place before they read the next row, so that they wait for what comes from far: that has the
 // columns of a register tile, or those of a macro-tile where few rows are read side by side.
 func lineByLine(x *pricing) bool {
@@ -233,13 +241,9 @@ func lineByLine(x *pricing) bool {
 	if !ok {
 		return false
 	}
-	cols, sums := x.stages[0].Tile(schedule.RoleN), x.stages[0].Tile(schedule.RoleK)
-	if len(cols) < 2 || len(sums) == 0 {
-		return false
-	}
-	piece := cols[1]
-	if sums[len(sums)-1] <= unforeseen {
-		piece = cols[0]
+	piece := register(x, schedule.RoleN, c.Col.Extent)
+	if register(x, schedule.RoleK, nest.Points(c.Reduction)) <= unforeseen {
+		piece = x.tile(schedule.RoleN, c.Col)
 	}
 	return piece*int64(c.Sum.Type.Size()) <= schedule.LineBytes
 }

@@ -447,24 +447,18 @@ func columns(x *pricing, c *nest.Contraction, list []level) (times float64, stay
 		return 1, 0
 	}
 	d, size := c.Reduction[len(c.Reduction)-1], int64(c.Sum.Type.Size())
-	register := func(role schedule.Role, whole int64) int64 { // the second of its sizes, that of a register tile, or the only one
-		if tiles := x.stages[0].Tile(role); len(tiles) > 0 {
-			return min(whole, tiles[min(1, len(tiles)-1)])
-		}
-		return whole
-	}
-	apart := max(1, register(schedule.RoleN, c.Col.Extent)*size/schedule.LineBytes) // lines of a row, or those of which one is in the same set
+	apart := max(1, register(x, schedule.RoleN, c.Col.Extent)*size/schedule.LineBytes) // lines of a row, or those of which one is in the same set
 	if step := max(d.Step(c.Views[c.Right]), -d.Step(c.Views[c.Right])) * size; step > 0 && step%schedule.LineBytes == 0 {
 		apart = max(apart, step/schedule.LineBytes&-(step/schedule.LineBytes))
 	}
-	rows := float64(register(schedule.RoleK, d.Extent) * apart * schedule.LineBytes)
+	rows := float64(register(x, schedule.RoleK, d.Extent) * apart * schedule.LineBytes)
 	for near := levels(x.device, 1); stay < len(list)-1 && rows > near[stay].bytes; {
 		stay++
 	}
 	if stay < 2 {
 		return 1, 0
 	}
-	m := max(1, register(schedule.RoleM, c.Row.Extent))
+	m := max(1, register(x, schedule.RoleM, c.Row.Extent))
 	return float64((c.Row.Extent + m - 1) / m), stay
 }
 
@@ -487,11 +481,11 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 		}
 	}
 	exchanged := 0.0
+	product, ok := unpacked(x)
 	for n, t := range x.work.Touches {
 		t.Bytes *= t.Pieces.Lines
 		times, stay := x.lines(t, list)
-		c, ok := unpacked(x)
-		inColumns := ok && t.Operand == c.Right && !t.Write
+		inColumns := ok && t.Operand == product.Right
 		others := 0.0 // the part of it that units have from each other
 		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {
 			others = foreign(s.units[n], h.held(t), t.Box, x.units)
@@ -507,7 +501,7 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 					exchanged += p * others * t.Bytes
 					p *= max(0, 1-others)
 				}
-				if inColumns && list[i].far {
+				if inColumns {
 					p *= list[i].columns
 				}
 				add(i, p*t.Bytes, t.Write)
