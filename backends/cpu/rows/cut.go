@@ -4,16 +4,48 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 )
 
-// tasks is how many tasks there are.
+const runNanoseconds = 1000 // that a run of short rows takes at most: pools hand out no less at a time
+
+// tasks is how many tasks there are where each is one cell, or those that are computed together.
 func tasks(r *Kernel) int64 {
 	tasks := r.tiles()
 	for i := range r.Outer {
 		tasks *= r.steps(i)
 	}
 	return tasks
+}
+
+// run is how many neighbouring cells along an outer axis are one task, or groups of cells that are computed together.
+type run struct {
+	axis   int
+	length int64
+}
+
+// runOf gives the runs of short rows along the innermost axis that has several.
+func runOf(r *Kernel) run {
+	if r.tiles() > 1 {
+		return run{length: 1}
+	}
+	for i := range slices.Backward(r.Outer) {
+		if steps := r.steps(i); steps > 1 {
+			each := unit.Nanoseconds(r.k, r.buffers, unit.VectorRate*float64(r.n)) / float64(max(1, tasks(r)))
+			return run{i, max(1, int64(min(float64(steps), runNanoseconds/each)))}
+		}
+	}
+	return run{length: 1}
+}
+
+// tasks is how many tasks there are of runs.
+func (x run) tasks(r *Kernel) int64 {
+	if x.length == 1 {
+		return tasks(r)
+	}
+	steps := r.steps(x.axis)
+	return tasks(r) / steps * ((steps + x.length - 1) / x.length)
 }
 
 // tile is how many lanes of a row a task has: all if lanes are reduced, and a part of them if they are rows.

@@ -104,9 +104,9 @@ func (p *partial) tasks(c *code) {
 		}
 		return c.VectorAt(sums, append(a, vector, t, u)...)
 	}
-	region(c, true, tasks(r)*p.count(), func(index *tree.Index) {
+	c.loop("task", tree.Const(0), tree.Const(tasks(r)*p.count()), 1, tree.Thread, func(index *tree.Index) {
 		t := c.Bound(c.list, "t", index.Mod(p.count()))
-		j0 := coordinates(c, index.Div(p.count()))
+		j0 := coordinates(c, index.Div(p.count()), run{length: 1})
 		block := func() { groups(c, func() { p.block(c, t, at) }) }
 		switch {
 		case !r.Free:
@@ -121,8 +121,7 @@ func (p *partial) tasks(c *code) {
 	one := *r
 	one.decided.jam = nil
 	c.r, c.jam = &one, nil
-	region(c, one.threads(), tasks(&one), func(index *tree.Index) {
-		j0 := coordinates(c, index)
+	region(c, func(j0 *tree.Index) {
 		if !r.Free {
 			p.cell(c, at)
 			return

@@ -15,8 +15,7 @@ func (r *Kernel) Tree(name string) *tree.Func {
 		partialOf(r).of(part).tasks(c)
 		return f
 	}
-	region(c, r.threads(), tasks(r), func(index *tree.Index) {
-		j0 := coordinates(c, index)
+	region(c, func(j0 *tree.Index) {
 		if !r.Free {
 			groups(c, func() { c.cell() })
 			return
@@ -59,15 +58,46 @@ func (r *Kernel) Line(n *tree.Names, at []*tree.Index, row *tree.Index, own func
 	return operands, body
 }
 
-// region makes tasks, which threads carry out or one.
-func region(c *code, threads bool, tasks int64, task func(index *tree.Index)) {
-	if threads {
-		c.loop("task", tree.Const(0), tree.Const(tasks), 1, tree.Thread, task)
+// region makes tasks of all cells, each with the first lane of its tile, nil if that has all lanes of a row. One thread goes through loops in each other. A task that threads share has a
+// number, which it divides into where it is; of short rows it has a run, so that few divide.
+func region(c *code, cell func(j0 *tree.Index)) {
+	if !c.r.threads() {
+		c.loop("task", tree.Const(0), tree.Const(1), 1, tree.Thread, func(*tree.Index) { c.cells(0, cell) })
 		return
 	}
-	c.loop("task", tree.Const(0), tree.Const(1), 1, tree.Thread, func(*tree.Index) {
-		c.loop("index", tree.Const(0), tree.Const(tasks), 1, tree.Serial, task)
+	x := runOf(c.r)
+	c.loop("task", tree.Const(0), tree.Const(x.tasks(c.r)), 1, tree.Thread, func(index *tree.Index) {
+		j0 := coordinates(c, index, x)
+		if x.length == 1 {
+			cell(j0)
+			return
+		}
+		d, n := c.r.Outer[x.axis], together(c.r, x.axis)
+		from := c.at(d)
+		c.loop("g", from, from.Plus(x.length*n).Min(tree.Const(d.Extent)), n, tree.Serial, func(at *tree.Index) {
+			c.move(d, at)
+			cell(j0)
+		})
 	})
+}
+
+// cells makes the loops over all cells, from one outer axis on.
+func (c *code) cells(axis int, cell func(j0 *tree.Index)) {
+	r := c.r
+	switch {
+	case axis < len(r.Outer) && r.steps(axis) == 1:
+		c.move(r.Outer[axis], tree.Const(0))
+		c.cells(axis+1, cell)
+	case axis < len(r.Outer):
+		c.loop("g", tree.Const(0), tree.Const(r.Outer[axis].Extent), together(r, axis), tree.Serial, func(at *tree.Index) {
+			c.move(r.Outer[axis], at)
+			c.cells(axis+1, cell)
+		})
+	case r.tiles() > 1:
+		c.loop("first", tree.Const(0), tree.Const(r.Lane.Extent), r.tile(), tree.Serial, cell)
+	default:
+		cell(nil)
+	}
 }
 
 // cell makes what a cell computes.
@@ -100,8 +130,8 @@ func readAhead(c *code) {
 	}
 }
 
-// coordinates binds the cells of a task, which has a number, and gives the first lane, nil if a task has all lanes of a row.
-func coordinates(c *code, index *tree.Index) (j0 *tree.Index) {
+// coordinates binds the cells of a task, which has a number, to the first of a run, and gives the first lane, nil if a task has all lanes of a row.
+func coordinates(c *code, index *tree.Index, x run) (j0 *tree.Index) {
 	rest := index
 	if tiles := c.r.tiles(); tiles > 1 {
 		at := rest.Mod(tiles)
@@ -111,7 +141,10 @@ func coordinates(c *code, index *tree.Index) (j0 *tree.Index) {
 		j0, rest = c.Bound(c.list, "first", at.Times(c.r.tile())), rest.Div(tiles)
 	}
 	for i, d := range slices.Backward(c.r.Outer) {
-		at, steps := rest, c.r.steps(i)
+		at, steps, n := rest, c.r.steps(i), together(c.r, i)
+		if i == x.axis {
+			steps, n = (steps+x.length-1)/x.length, n*x.length
+		}
 		switch {
 		case steps == 1:
 			c.move(d, tree.Const(0))
@@ -119,7 +152,7 @@ func coordinates(c *code, index *tree.Index) (j0 *tree.Index) {
 		case i > 0:
 			at = rest.Mod(steps)
 		}
-		c.move(d, c.Bound(c.list, "g", at.Times(together(c.r, i))))
+		c.move(d, c.Bound(c.list, "g", at.Times(n)))
 		rest = rest.Div(steps)
 	}
 	return j0
