@@ -256,6 +256,9 @@ func TestBench(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "z.npy")); err != nil {
 			t.Error(err)
 		}
+		if got := succeed(t, dir, add, "--bench", "20", "--warm-up", "0", "--random", "1", "--threads", "2", "--output", "z=z.npy"); !want.MatchString(got) {
+			t.Errorf("without a warm-up: got %q", got)
+		}
 		lines := strings.Split(succeed(t, dir, add, "--bench", "5", "--random", "1", "--profile", "--output", "z=z.npy"), "\n")
 		if len(lines) != 4 || !strings.HasPrefix(lines[0], "bench: median ") {
 			t.Fatalf("--profile: %q", lines)
@@ -280,6 +283,8 @@ func TestUsageErrors(t *testing.T) {
 			"--bench: expected a whole number from 1 to 10000000, found \"-1\"":                                {"--bench=-1"},
 			"--random: expected a whole number from 0 to 18446744073709551615, found \"18446744073709551616\"": {"--random", "18446744073709551616"},
 			"--profile: expected --bench N beside it":                                                          {"--profile"},
+			"--warm-up: expected --bench N beside it":                                                          {"--warm-up", "5"},
+			"--warm-up: expected a whole number from 0 to 60000, found \"60001\"":                              {"--bench", "1", "--warm-up", "60001"},
 			"--random: expected a value after it":                                                              {"--random"},
 			"--help takes no value":                                                                            {"--help=yes"},
 			"--input a is given twice":                                                                         {"--input", "a=1.npy", "--input", "a=2.npy"},

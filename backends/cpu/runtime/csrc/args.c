@@ -6,7 +6,7 @@
 
 #include "internal.h"
 
-enum { MOST_RUNS = 10000000 };
+enum { MOST_RUNS = 10000000, MOST_WARMING = 60000 };
 
 // What a flag takes: nothing; a value, once; a value each time, as there is one for each tensor or file.
 typedef enum takes { ALONE, VALUE, VALUES } takes;
@@ -119,6 +119,13 @@ static int apply_bench(tapc_options *o, const char *value, tapc_fault *fault) {
   return status;
 }
 
+static int apply_warm_up(tapc_options *o, const char *value, tapc_fault *fault) {
+  uint64_t ms = 0;
+  int status = number("--warm-up", value, 0, MOST_WARMING, &ms, fault);
+  o->warm_up = (int64_t)ms;
+  return status;
+}
+
 static const char *dim_name(const void *program, size_t i) { return ((const tapc_program *)program)->dims[i]; }
 
 static int apply_dim(tapc_options *o, const char *value, tapc_fault *fault) {
@@ -185,6 +192,7 @@ static const flag flags[] = {
   {"--random", VALUE, apply_random},
   {"--threads", VALUE, apply_threads},
   {"--version", ALONE, apply_version},
+  {"--warm-up", VALUE, apply_warm_up},
   {"-h", ALONE, apply_help},
 };
 enum { FLAGS = sizeof flags / sizeof flags[0] };
@@ -233,6 +241,7 @@ static int check_files(const tapc_options *o, tapc_fault *fault) {
 int tapc_options_parse(tapc_options *o, const tapc_program *program, int argc, char **argv, tapc_fault *fault) {
   memset(o, 0, sizeof *o);
   o->program = program;
+  o->warm_up = -1;
   o->input_files = calloc((size_t)program->n_inputs + 1, sizeof *o->input_files);
   o->output_files = calloc((size_t)program->n_outputs + 1, sizeof *o->output_files);
   o->archives = calloc((size_t)argc + 1, sizeof *o->archives);
@@ -245,6 +254,7 @@ int tapc_options_parse(tapc_options *o, const tapc_program *program, int argc, c
     if (status) return status;
   }
   if (o->profile && !o->bench) return tapc_fail(fault, TAPC_USAGE, "--profile: expected --bench N beside it");
+  if (o->warm_up >= 0 && !o->bench) return tapc_fail(fault, TAPC_USAGE, "--warm-up: expected --bench N beside it");
   return check_files(o, fault);
 }
 

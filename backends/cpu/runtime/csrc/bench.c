@@ -16,11 +16,11 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Runs at least 3 times and until 100 ms have passed, at most 1000 times: caches, page tables and clocks settle. It gives what each run took on average.
-static int warm_up(tapc_instance *instance, const void *const *in, void *const *out, double *each, tapc_fault *fault) {
+// Runs at least 3 times and until some milliseconds have passed, at most 1000 times: caches, page tables and clocks settle. It gives what each run took on average.
+static int warm_up(tapc_instance *instance, double ms, const void *const *in, void *const *out, double *each, tapc_fault *fault) {
   double begin = now();
   int n = 0;
-  for (; n < 3 || (n < 1000 && now() - begin < 100); n++) {
+  for (; n < 3 || (n < 1000 && now() - begin < ms); n++) {
     int status = tapc_instance_call(instance, in, out, fault);
     if (status) return status;
   }
@@ -97,12 +97,13 @@ int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance,
 // How long what is timed at once takes at least, in milliseconds: many times what a clock may be off by, and what asking it takes.
 static const double least_time = 0.002;
 
-// Times n runs, each by itself or, where they take too little for that, some together, each of which counts as what it takes on average.
-int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault) {
+// Times n runs after so long a warm-up, 100 ms if it is negative: each by itself or, where they take too little for that, some together, each of which counts as what it takes on
+// average.
+int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, int64_t warm_up_ms, const void *const *in, void *const *out, tapc_fault *fault) {
   double *times = malloc((size_t)n * sizeof *times);
   if (!times) return tapc_no_memory(fault, (uint64_t)n * sizeof *times, "the times of a benchmark");
   double each = least_time;
-  int status = warm_up(instance, in, out, &each, fault);
+  int status = warm_up(instance, warm_up_ms < 0 ? 100 : (double)warm_up_ms, in, out, &each, fault);
   int64_t at_once = each < least_time ? 1 + (int64_t)(least_time / (each + 1e-6)) : 1;
   for (int64_t i = 0; !status && i < n;) {
     int64_t end = n - i < 2 * at_once ? n : i + at_once, first = i;

@@ -204,7 +204,7 @@ void tapc_random(const tapc_tensor *tensor, uint64_t seed, void *memory);
 void tapc_print_tensor(FILE *to, const tapc_tensor *tensor, const void *data);
 
 // Runs the instance n times after a warm-up and prints the distribution of times.
-int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault);
+int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, int64_t warm_up_ms, const void *const *in, void *const *out, tapc_fault *fault);
 int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault);
 
 int tapc_default_threads(void); // cores that the process may run on, or what the control group allows if less
@@ -297,11 +297,12 @@ typedef struct tapc_options {
   const char *data_dir; // of the files that the program names; NULL: the working directory
   uint64_t seed;
   int random;
-  int threads;    // 0: not given
-  int64_t bench;  // runs; 0: not given
-  int profile;    // each step is timed, too
-  int pin;        // threads are bound to cores
-  int64_t *sizes; // of the program's dimensions; -1: not given
+  int threads;     // 0: not given
+  int64_t bench;   // runs; 0: not given
+  int64_t warm_up; // milliseconds before them; -1: not given
+  int profile;     // each step is timed, too
+  int pin;         // threads are bound to cores
+  int64_t *sizes;  // of the program's dimensions; -1: not given
 } tapc_options;
 
 int tapc_options_parse(tapc_options *options, const tapc_program *program, int argc, char **argv, tapc_fault *fault);

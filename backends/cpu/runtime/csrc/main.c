@@ -344,7 +344,7 @@ static int prepare(session *s) {
 static int compute(session *s) {
   const void *const *in = (const void *const *)s->in;
   if (s->options.bench) {
-    int status = tapc_bench(stdout, s->instance, s->options.bench, in, s->out, &s->fault);
+    int status = tapc_bench(stdout, s->instance, s->options.bench, s->options.warm_up, in, s->out, &s->fault);
     if (status || !s->options.profile) return status;
     return tapc_profile(stdout, s->program, s->instance, s->options.bench, in, s->out, &s->fault);
   }
