@@ -70,14 +70,21 @@ func stepRound(r int) string {
 // leastRounds are those that are measured whatever time they take: two halves can be compared.
 const leastRounds = 2
 
-// mostRounds is how often each probe runs, in turns with the others.
-const mostRounds = 7
+// mostRounds is how often each probe runs, in turns with the others: many short runs, as what another machine does on the other thread of a core changes within some ten milliseconds. Each is a process
+// of its own: pages of one push each other out of the second cache, those of the next do not (a transpose 200 × 200 takes 8 or 13.5 µs on Zen 3).
+const mostRounds = 25
 
 // perRun is how long a run of a probe measures, and together where threads share it: until a program knows that calling its other threads pays may take
 // 20 ms, which is what it pays at most for one that comes late.
 const (
-	perRun   = 15 * time.Millisecond
+	perRun   = 5 * time.Millisecond
 	together = 60 * time.Millisecond
+)
+
+// Milliseconds that a program runs before it is measured, and where threads share it.
+const (
+	warmUp         = 5
+	warmUpTogether = 30
 )
 
 // leastRuns is how often a program runs at least to be measured, and before its time is known.
@@ -373,30 +380,18 @@ func Time(ctx context.Context, program string, runs int, threads int64) (float64
 	return timeOn(ctx, nil, program, runs, threads)
 }
 
-// Time gives the least time of a program that the function of the same name gives for some processes one after the other, which share the runs, on the first cores of the run: on one thread it is
-// always the same core. Pages of one process push each other out of the second cache, those of the next do not: a transpose 200 × 200 takes 8 or 13.5 µs on Zen 3.
+// Time gives what the function of the same name does, on the first cores of the run.
 func (r *Run) Time(ctx context.Context, program string, runs int, threads int64) (float64, error) {
-	n := 1
-	if runs >= processes*leastRuns {
-		n = processes
-	}
-	var times []float64
-	for range n {
-		t, err := timeOn(ctx, r.cores[:min(threads, int64(len(r.cores)))], program, (runs+n-1)/n, threads)
-		if err != nil {
-			return 0, err
-		}
-		times = append(times, t)
-	}
-	return Best(times), nil
+	return timeOn(ctx, r.cores[:min(threads, int64(len(r.cores)))], program, runs, threads)
 }
-
-// processes is how many run a program whose time is so short that each runs it often enough.
-const processes = 3
 
 // timeOn runs a program on some cores, on any if they are none.
 func timeOn(ctx context.Context, cores []int, program string, runs int, threads int64) (float64, error) {
-	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(runs), "--threads", strconv.FormatInt(threads, 10))
+	warm := warmUp
+	if threads > 1 {
+		warm = warmUpTogether
+	}
+	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(runs), "--warm-up", strconv.Itoa(warm), "--threads", strconv.FormatInt(threads, 10))
 	c.WaitDelay = time.Second
 	var text bytes.Buffer
 	c.Stdout, c.Stderr = &text, &text
@@ -429,16 +424,16 @@ func (p *probe) rate(things float64) machine.Figure {
 	return machine.Figure{Value: things / usual, Low: things / max(usual, Median(p.times)), High: things / Best(p.times) * 1.02}
 }
 
-// Usual is the second least of three times or more, since the least may be of a moment in which a core was faster than it usually is, as where another machine leaves the other thread of the same core
-// alone; the least of fewer, 0 of none.
+// Usual is the lower quartile of several times, and of three or more no less than the second least, since the least may be of a moment in which a core was faster than it usually is, as where
+// another machine leaves the other thread of the same core alone; the least of fewer, 0 of none.
 func Usual(times []float64) float64 {
 	if len(times) < 3 {
 		return Best(times)
 	}
-	return slices.Sorted(slices.Values(times))[1]
+	return slices.Sorted(slices.Values(times))[max(1, (len(times)-1)/often)]
 }
 
-// Halves is by which factor the best of the even rounds and that of the odd ones differ; false where one of them has none.
+// Halves is by which factor the usual time of the even rounds and that of the odd ones differ; false where one of them has none.
 func Halves(times []float64) (factor float64, ok bool) {
 	var half [2][]float64
 	for i, t := range times {
@@ -447,7 +442,7 @@ func Halves(times []float64) (factor float64, ok bool) {
 	if len(half[1]) == 0 {
 		return 1, false
 	}
-	return Best(half[0]) / Best(half[1]), true
+	return Usual(half[0]) / Usual(half[1]), true
 }
 
 // same is the geometric mean of how much the even rounds and the odd ones differ, of those probes that have both.
@@ -464,7 +459,7 @@ func same(list []probe) float64 {
 
 // found is what the system says of the machine: cores, caches and memory. Kernels have configs for a target.
 func found(target string) (*machine.Machine, error) {
-	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the second best of several rounds",
+	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the lower quartile of several rounds",
 		Localities: []machine.Locality{{Name: "machine", Members: []machine.Member{{Of: "cpu", Count: 1}}}}}
 	d := machine.Device{Name: "cpu", Kind: kind, Target: target, Units: units()}
 	var err error

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -14,17 +15,17 @@ const (
 	often      = 4
 	patience   = 3 * time.Second
 	interval   = 20 * time.Millisecond
-	between    = 60 * time.Millisecond
+	between    = 10 * time.Millisecond
 )
 
 // mostTries is how often something is measured at most in a round, and beforehand how long paces are taken before anything is, so that it is known which states there are.
 const (
-	mostTries  = 4
+	mostTries  = 10
 	beforehand = 2 * time.Second
 )
 
 // paceRuns is how often the program of a pace runs.
-const paceRuns = 16000
+const paceRuns = 3000
 
 // Pace is how many seconds each core took for arithmetic in its first cache, all of them at once. A program on n threads runs on the first n.
 type Pace []float64
@@ -50,10 +51,24 @@ func (r *Run) pace(ctx context.Context) (Pace, error) {
 	return pace, nil
 }
 
-// note counts a pace. Usual is the fastest state in which the cores that are looked at together all are in a quarter of all paces; if there is none, the one in which they are most often.
+// order puts the cores first that are fastest now: what runs on one thread runs on the first.
+func (r *Run) order(pace Pace) (ordered Pace) {
+	at := make([]int, len(pace))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(pace[i], pace[j]) })
+	cores := slices.Clone(r.cores)
+	for to, from := range at {
+		ordered, r.cores[to] = append(ordered, pace[from]), cores[from]
+	}
+	return ordered
+}
+
+// note counts a pace. Usual is the fastest state in which as many cores as are looked at together all are in a quarter of all paces; if there is none, the one in which they are most often.
 func (r *Run) note(pace Pace) {
 	r.counted++
-	together := pace[:min(max(r.options.Together, 1), len(pace))]
+	together := slices.Sorted(slices.Values(pace))[:min(max(r.options.Together, 1), len(pace))]
 	if len(together) == 0 || slices.Max(together)/alikePaces > slices.Min(together) {
 		return
 	}
@@ -106,7 +121,7 @@ func (r *Run) census(ctx context.Context) error {
 // steady measures something on so many threads between two paces, of which the first may be known. While there is time for it, what was measured of unusual cores is measured again.
 func (r *Run) steady(ctx context.Context, before Pace, threads int64, measure func() error) (paces [2]Pace, err error) {
 	for range mostTries {
-		if before == nil || r.Unusual(before, threads) {
+		if before = r.order(before); before == nil || r.Unusual(before, threads) {
 			if before, err = r.settle(ctx, threads); err != nil {
 				return paces, err
 			}
@@ -131,7 +146,7 @@ func (r *Run) settle(ctx context.Context, threads int64) (Pace, error) {
 	for end := time.Now().Add(min(patience, r.wait)); ; {
 		begin := time.Now()
 		pace, err := r.pace(ctx)
-		if err != nil || !r.Unusual(pace, threads) || !begin.Before(end) {
+		if pace = r.order(pace); err != nil || !r.Unusual(pace, threads) || !begin.Before(end) {
 			return pace, err
 		}
 		select {

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -31,8 +32,10 @@ const (
 	products what = iota
 	arithmetic
 	functions
+	following // arithmetic before and behind a function
 	divisions
 	gathers
+	shuffles
 	scalars
 	narrow // products of bytes and of bfloat16
 	bandwidth
@@ -46,15 +49,17 @@ const (
 )
 
 // rowOf is the row of a machine file that a probe gives the rate of.
-var rowOf = map[what]string{products: "fma", arithmetic: "vector", functions: "function", divisions: "division", gathers: "gather", scalars: "scalar"}
+var rowOf = map[what]string{products: "fma", arithmetic: "vector", functions: "function", following: "following", divisions: "division", gathers: "gather", shuffles: "shuffle", scalars: "scalar"}
 
 // Sizes of probes. None is that of a program that predictions are held to.
 const (
 	cells      = 2000 // of arithmetic that stays in the first cache, with both operands and the result
 	steps      = 8    // of such arithmetic: those of one vector follow each other, and a core begins so few of the next vectors meanwhile that longer chains wait
 	functional = 16   // what exp counts
+	around     = 4    // steps of arithmetic before and behind such a function
 	divided    = 4    // what a root counts
 	across     = 200  // of a square that is transposed
+	halved     = 1200 // every other one of twice as many
 	whole      = 256  // of squares of integers and of narrow numbers, which are multiplied
 	longRow    = 1 << 14
 
@@ -92,13 +97,20 @@ func probes(d *machine.Device) (list []probe) {
 			add(probe{what: keeping, cache: i, threads: 1, things: 4 * float64(n), beyond: beyond}, "sums", func(g *sample.Graph) { sums(g, n) })
 		}
 	}
-	if i := len(d.Caches) - 1; i >= 0 {
+	for i := range d.Caches {
+		if last := len(d.Caches) - 1; i != last && !(i == last-1 && d.Near(i)) {
+			continue
+		}
 		n := 2 * cellsIn(d, i, 1) / rowOfColumns
 		add(probe{what: columns, cache: i, threads: 1, things: float64(4 * n * rowOfColumns)}, "columns", func(g *sample.Graph) { g.Product(g.Float(1, n), g.Float(n, rowOfColumns)) })
 	}
 	for _, dtype := range []string{"float32", "float64"} {
 		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) { chain(g, dtype) })
 		add(probe{what: functions, dtype: dtype, threads: 1, things: functional * cells}, "functions", func(g *sample.Graph) { g.Each("exp", g.Tensor(dtype, cells)) })
+		add(probe{what: following, dtype: dtype, threads: 1, things: around * cells}, "functions in arithmetic", func(g *sample.Graph) {
+			x, y := g.Tensor(dtype, cells), g.Tensor(dtype, cells)
+			g.Both("add", g.Both("mul", g.Each("exp", g.Both("add", g.Both("mul", x, y), y)), y), y)
+		})
 		add(probe{what: divisions, dtype: dtype, threads: 1, things: divided * cells}, "divisions", func(g *sample.Graph) { g.Each("sqrt", g.Tensor(dtype, cells)) })
 	}
 	for _, dtype := range []string{"int32", "int64"} {
@@ -121,6 +133,9 @@ func probes(d *machine.Device) (list []probe) {
 	for _, dtype := range []string{"float32", "float64"} {
 		add(probe{what: gathers, dtype: dtype, threads: 1, things: across * across}, "transposes", func(g *sample.Graph) {
 			g.Apply("permute", "result", g.Tensor(dtype, across, across), "{perm: [1, 0]}", "tensor: %s", g.Tensor(dtype, across, across))
+		})
+		add(probe{what: shuffles, dtype: dtype, threads: 1, things: halved}, "slices", func(g *sample.Graph) {
+			g.Apply("slice", "result", g.Tensor(dtype, halved), fmt.Sprintf("{starts: [0], lengths: [%d], steps: [2]}", halved), "tensor: %s", g.Tensor(dtype, 2*halved))
 		})
 	}
 	add(probe{what: start, threads: 1}, "start", func(g *sample.Graph) { g.Each("relu", g.Float(16)) })
@@ -184,7 +199,7 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
 		case columns:
 			d.Caches[p.cache].Columns = p.rate(p.things)
-		case start, keeping, handing, copying:
+		case start, keeping, handing, copying, following:
 		case region:
 			if p.threads == 1 {
 				alone = Usual(p.times)
@@ -201,11 +216,13 @@ func conclude(d *machine.Device, list []probe) {
 		near.Bandwidth, near.Read = faster(near.Bandwidth, far.Bandwidth), faster(near.Read, far.Read)
 	}
 	for i := range list {
-		switch p := &list[i]; p.what { // by what the caches reach
+		switch p := &list[i]; p.what { // by what the caches and functions reach
 		case keeping:
 			giveKept(d, p)
 		case copying:
 			giveExchange(d, p)
+		case following:
+			giveFollowing(d, p)
 		}
 	}
 	ownCaches(d)
@@ -341,4 +358,17 @@ func giveRate(d *machine.Device, p *probe) {
 	} else {
 		r.Rate = f
 	}
+}
+
+// giveFollowing gives the rate of arithmetic before and behind functions: of its probe what is left without these. It is no faster than other arithmetic.
+func giveFollowing(d *machine.Device, p *probe) {
+	function, err := d.Rate(p.dtype, rowOf[functions], 1)
+	vector, err2 := d.Rate(p.dtype, rowOf[arithmetic], 1)
+	if err != nil || err2 != nil {
+		return
+	}
+	for i, t := range p.times {
+		p.times[i] = max(t-functional*cells/function.Value, p.things/vector.Value)
+	}
+	giveRate(d, p)
 }

@@ -51,21 +51,23 @@ func (d *Device) fields(f fields) {
 
 // Rows are the classes of instructions and of kernels that rates are given for.
 var Rows = []string{
-	"fma",      // products of matrices, one product of a lane at a time
-	"mma",      // products of matrices in the matrix unit of a GPU
-	"amx",      // the rows of micro-kernels for products of bytes and of bfloat16
-	"vnni",     //
-	"vexvnni",  //
-	"bf16",     //
-	"usdot",    //
-	"sdot",     //
-	"bfdot",    //
-	"any",      // of these, that which every processor has
-	"vector",   // arithmetic on vectors, element by element
-	"function", // functions on vectors, of which exp counts as 16 operations
-	"division", // divisions and roots on vectors, of which each counts as 4
-	"gather",   // elements of vectors that are no neighbours in memory, of which each counts as 1
-	"scalar",   // arithmetic where there are no vectors
+	"fma",       // products of matrices, one product of a lane at a time
+	"mma",       // products of matrices in the matrix unit of a GPU
+	"amx",       // the rows of micro-kernels for products of bytes and of bfloat16
+	"vnni",      //
+	"vexvnni",   //
+	"bf16",      //
+	"usdot",     //
+	"sdot",      //
+	"bfdot",     //
+	"any",       // of these, that which every processor has
+	"vector",    // arithmetic on vectors, element by element
+	"function",  // functions on vectors, of which exp counts as 16 operations
+	"following", // arithmetic on vectors before and behind functions, which waits for them and they for it; as other arithmetic on vectors if it is left out
+	"division",  // divisions and roots on vectors, of which each counts as 4
+	"gather",    // elements of vectors that are no neighbours in memory, of which each counts as 1
+	"shuffle",   // those of them that are two apart, which are shuffled out of two vectors; as arithmetic on vectors if it is left out
+	"scalar",    // arithmetic where there are no vectors
 }
 
 func (r *Rate) fields(f fields) {

@@ -190,12 +190,16 @@ func (d *Device) Rate(dtype, row string, units int64) (Figure, error) {
 	return Figure{}, d.Unknown(fmt.Sprintf("rate of %s by the row %q", dtype, row), "rates")
 }
 
-// standsFor gives the type at whose rates others are computed: elements one by one, scalar arithmetic and functions take as long in any type as in float32; narrow integers are
-// computed as int32 are, and those without sign as those with one.
+// standsFor gives the type at whose rates others are computed: elements one by one, scalar arithmetic and functions take as long in any type as in float32; integers are shuffled as floats are;
+// narrow ones are computed as int32 are, and those without sign as those with one.
 func standsFor(dtype, row string) string {
 	narrow := strings.HasPrefix(dtype, "int") || strings.HasPrefix(dtype, "uint")
 	switch {
 	case row == "gather", row == "scalar", row == "function" && narrow:
+		return "float32"
+	case row == "shuffle" && strings.HasSuffix(dtype, "64"):
+		return "float64"
+	case row == "shuffle":
 		return "float32"
 	case dtype == "uint64":
 		return "int64"

@@ -197,7 +197,6 @@ type level struct {
 	kept  []point        // what it still has of what is touched in turns
 	own   bool           // it is a cache that each unit has for itself
 	near  bool           // it is the first or second cache: what comes from there without being fetched ahead comes meanwhile
-	far   bool           // it is memory, or a cache behind its nearer part
 	part  float64        // of a cache that the device shares with others, whose size is that of its part
 	ports bool           // it reads and writes at the same time
 	alone machine.Figure // bytes a second of what is read where nothing is written
@@ -222,7 +221,7 @@ func levels(d *machine.Device, units int64) (list []level) {
 		if !d.Near(i) {
 			behind++
 		}
-		l.far, l.columns = i > 0 && d.Near(i-1) && !l.near, 1
+		l.columns = 1
 		if c.Columns.Known() {
 			columns = max(1, cmp.Or(c.Read.Value, c.Bandwidth.Value)/c.Columns.Value)
 			l.columns = columns
@@ -233,7 +232,7 @@ func levels(d *machine.Device, units int64) (list []level) {
 		list = append(list, l)
 	}
 	memory := levelOf("memory", d.MemoryBandwidth(units), d.MemoryRead(units))
-	memory.far, memory.columns = true, columns
+	memory.columns = columns
 	return append(list, memory)
 }
 

@@ -129,6 +129,32 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// A unit that alone wrote both halves of a buffer, by two kernels, has nothing of it from others; of two units that each wrote half of each half, a unit that reads all has half of it from the other.
+func TestForeignParts(t *testing.T) {
+	buffers := map[ir.NodeID]*schedule.Buffer{0: {Range: zspace.MustShape(8), DType: "float32", Space: schedule.Output, Over: ir.NoNode}}
+	part := func(from, to int64) zspace.Range {
+		return zspace.Range{Start: zspace.Point{from}, End: zspace.Point{to}}
+	}
+	write := func(units ...zspace.Range) done {
+		box := part(units[0].Start[0], units[len(units)-1].End[0])
+		return done{device: 1, units: []boxes{units}, work: &work.Work{Touches: []work.Touch{{Write: true, Bytes: 4 * cells(box), Box: box}}}}
+	}
+	all := work.Touch{Bytes: 32, Box: part(0, 8)}
+	for _, x := range []struct {
+		list []done
+		now  boxes
+		want float64
+	}{
+		{[]done{write(part(0, 4)), write(part(4, 8))}, boxes{part(0, 8)}, 0},
+		{[]done{write(part(0, 2), part(2, 4)), write(part(4, 6), part(6, 8))}, boxes{part(0, 8), part(0, 8)}, 1},
+		{[]done{write(part(0, 2), part(2, 4)), write(part(4, 6), part(6, 8))}, boxes{part(0, 2), part(6, 8)}, 0},
+	} {
+		if got := replay(x.list, buffers, nil)[1].foreign(all, x.now, int64(len(x.now))); got != x.want {
+			t.Errorf("%d units: %v, expected %v", len(x.now), got, x.want)
+		}
+	}
+}
+
 // What another device has written since is in that one's caches, as far as it has; what nobody writes, or this device wrote last, is in its own. An alias is what it is an alias of.
 func TestOtherDevices(t *testing.T) {
 	const input, made, alias, first, second = 0, 1, 2, 10, 11

@@ -114,12 +114,14 @@ func (x *pricing) tiles(role schedule.Role, d nest.Dim) int64 {
 
 // The rows of a machine file that kernels compute by.
 const (
-	rowProducts = "fma"
-	rowVector   = "vector"
-	rowFunction = "function"
-	rowDivision = "division"
-	rowGather   = "gather"
-	rowScalar   = "scalar"
+	rowProducts  = "fma"
+	rowVector    = "vector"
+	rowFunction  = "function"
+	rowFollowing = "following"
+	rowDivision  = "division"
+	rowGather    = "gather"
+	rowShuffle   = "shuffle"
+	rowScalar    = "scalar"
 )
 
 // lowRows are the rows for products of narrow numbers, the best first.
@@ -300,7 +302,7 @@ func arriving(x *pricing, read []Term) (first, last []Term) {
 		switch {
 		case jumping(x) > 0 && l.near:
 			parts[l.name] = 0
-		case lines && l.far:
+		case lines && !l.near:
 			parts[l.name] = 1
 		default:
 			parts[l.name] = all
@@ -357,7 +359,7 @@ func (x *pricing) backToBack(c *nest.BackToBack) (steps []step, err error) {
 func (x *pricing) once() (step, error) {
 	room, _ := x.vectors()
 	c := x.work.Beside.Plus(x.work.Count.Minus(x.work.Beside).Times(room))
-	work, divide, near := adding{x: x}, adding{x: x}, adding{x: x}
+	work, divide, shuffle, near := adding{x: x}, adding{x: x}, adding{x: x}, adding{x: x}
 	vector := c.Vector + (extreme-1)*c.Extremes
 	switch x.algorithm() {
 	case schedule.LowPrecision:
@@ -376,7 +378,7 @@ func (x *pricing) once() (step, error) {
 	case schedule.Rows, schedule.Reduction, schedule.Scan:
 		vector += 2 * c.Products
 		work.name("joining lanes", x.ends(), rowVector, x.work.Type)
-		work.name("shuffles", x.shuffles(), rowVector, x.work.Type)
+		shuffle.name("shuffles", x.shuffles(), shuffling(x), x.work.Type)
 		work.add(x.work.Gathers, rowGather, x.work.Type)
 		work.name("sums that wait", room*waiting(x), rowVector, x.work.Type)
 		read, written := straddling(x)
@@ -390,14 +392,18 @@ func (x *pricing) once() (step, error) {
 		work.add(c.Operations(), rowScalar, x.work.Type)
 		return step{arithmetics: work.terms}, work.err
 	}
+	if n := followed(x, c); n > 0 {
+		work.name("arithmetic beside functions", n, rowFollowing, x.work.Type)
+		vector -= c.Vector - c.Extremes
+	}
 	work.add(vector, rowVector, x.work.Type)
-	work.add(c.Function, rowFunction, x.work.Type)
+	work.add(functions(x, c), rowFunction, x.work.Type)
 	if x.passes() { // one after the other
 		work.add(c.Division, rowDivision, x.work.Type)
 	} else {
 		divide.add(c.Division, rowDivision, x.work.Type)
 	}
-	return step{arithmetics: work.terms, divider: divide.terms, nearest: near.terms}, cmp.Or(work.err, divide.err, near.err)
+	return step{arithmetics: work.terms, divider: divide.terms, shuffler: shuffle.terms, nearest: near.terms}, cmp.Or(work.err, divide.err, shuffle.err, near.err)
 }
 
 // adding collects terms, until a rate is not known.
@@ -447,21 +453,8 @@ func (x *pricing) passes() bool {
 	return ok && !r.Free && x.algorithm() == schedule.Rows
 }
 
-// How many operations on vectors take as long as reading an element that is two apart from the next: in a vector that is full, where it is shuffled out of two, and
-// in one that is not, where each is read by itself.
-const (
-	shuffled = 1
-	apart    = 1.5
-)
-
 // extreme is how many operations the lesser or greater of two floats takes: whether one is not a number is compared, and chosen, besides.
 const extreme = 3
-
-// shuffles is what reading elements two apart takes, in operations.
-func (x *pricing) shuffles() float64 {
-	_, part := x.vectors()
-	return x.work.Shuffles * (shuffled*(1-part) + apart*part)
-}
 
 // How many operations on vectors take as long as joining one half of the lanes of a vector with the other, again and again until one is left: where another sweep over the row waits for the result,
 // and where the next row is begun meanwhile.

@@ -299,8 +299,9 @@ type step [resources][]Term
 const (
 	arithmetics = iota
 	divider
-	nearest // the first cache
-	behind  // what is behind it, in the first step
+	shuffler // which moves elements between lanes
+	nearest  // the first cache
+	behind   // what is behind it, in the first step
 	resources
 )
 
@@ -488,7 +489,7 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 		inColumns := ok && t.Operand == product.Right
 		others := 0.0 // the part of it that units have from each other
 		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {
-			others = foreign(s.units[n], h.held(t), t.Box, x.units)
+			others = h.foreign(t, s.units[n], x.units)
 		}
 		for _, from := range h.sources(x.work, t, exchanges(x.device).Known()) {
 			others := others

@@ -22,6 +22,7 @@ type Count struct {
 	Products float64 // multiply-adds of sums of products; each is two operations
 	Vector   float64 // arithmetic, comparisons, choices and conversions
 	Function float64 // of functions such as exp, in additions that take about as long
+	Powers   float64 // of Function, those of exp and exp2
 	Division float64 // of divisions and roots, in the same
 	Loads    float64 // elements that are read
 	Stores   float64 // elements that are written
@@ -38,6 +39,7 @@ func (c *Count) add(x Count, times float64) {
 	c.Products += x.Products * times
 	c.Vector += x.Vector * times
 	c.Function += x.Function * times
+	c.Powers += x.Powers * times
 	c.Division += x.Division * times
 	c.Loads += x.Loads * times
 	c.Stores += x.Stores * times
@@ -247,7 +249,11 @@ func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
 func class(e *scalar.Expr, times float64) Count {
 	switch w := instance.Weight(e); e.Op.Class() {
 	case scalar.Transcendental:
-		return Count{Function: functionWeight(e.Op) * times}
+		c := Count{Function: functionWeight(e.Op) * times}
+		if e.Op == scalar.Exp || e.Op == scalar.Exp2 {
+			c.Powers = c.Function
+		}
+		return c
 	case scalar.Division, scalar.Root:
 		return Count{Division: w * times}
 	}
@@ -265,7 +271,7 @@ func extreme(of scalar.DType, times float64) Count {
 	return Count{Vector: times}
 }
 
-// functionWeight is how long a function takes where exp takes 16: as measured of vectors of float32 that the CPU back end writes
+// functionWeight is how long a function takes where exp takes 16: as measured of vectors of float32 that the CPU back end writes for AVX-512
 // (docs/performance.md). Those that it leaves to the C library are not on vectors.
 func functionWeight(op scalar.Op) float64 {
 	switch op {

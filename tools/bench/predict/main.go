@@ -1,16 +1,16 @@
 // Command predict holds the prices of tapc to reality: it measures this machine, prices programs on it, runs them, and says how far off the prices
 // were. None of the programs has a shape that the machine is measured by.
 //
-//	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 5] [-wait 5m] [-threads 1] [-devices] [-plans] [NAME...]
+//	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 10] [-wait 5m] [-threads 1] [-devices] [-plans] [NAME...]
 //
 // Beside small programs it takes the examples, random graphs, some of all cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
 // instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
 // With -dir programs, the probes', the measured machine and times stay in that folder, and programs that are there are not made again; -build ends when programs are, and -rounds 0 prices programs
 // again beside the machine and the times that are there.
 //
-// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the second least of the rounds' 10th percentiles (of two rounds the least), each that of the least of three processes where it is short. With them it
+// The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the lower quartile of the rounds' 10th percentiles, and no less than the second least (of two rounds the least). With them it
 // prints how far the even and the odd rounds are apart: no price can be held to less. Times before or behind which cores were not as far from each other as they mostly were are left out,
-// and made up for by more rounds: a virtual machine whose cores are moved is another one. So are times before or behind which a core took longer or shorter for some arithmetic than
+// and made up for by more rounds where a program has less than half of its times: a virtual machine whose cores are moved is another one. So are times before or behind which a core took longer or shorter for some arithmetic than
 // cores usually do, which is waited for: a virtual machine whose processor others use, too, is now a slower and now a faster one.
 package main
 
@@ -57,7 +57,7 @@ func main() {
 	flag.StringVar(&s.models, "models", "", "folder of ONNX models")
 	flag.StringVar(&s.dir, "dir", "", "folder where programs stay (default: none)")
 	flag.BoolVar(&s.build, "build", false, "build the programs alone")
-	flag.IntVar(&s.rounds, "rounds", 5, "rounds, at least 2; 0 takes the times of the folder")
+	flag.IntVar(&s.rounds, "rounds", 10, "rounds, at least 2; 0 takes the times of the folder")
 	flag.DurationVar(&s.wait, "wait", 5*time.Minute, "time to wait at most for cores to be as fast as they usually are")
 	flag.Int64Var(&s.threads, "threads", 1, "threads that programs run on")
 	flag.Parse()
@@ -229,11 +229,11 @@ func (s *settings) price(ctx context.Context, r *result) error {
 
 // How long a program runs in a round, alone and on several threads.
 const (
-	perRun   = 20 * time.Millisecond
+	perRun   = 6 * time.Millisecond
 	together = 120 * time.Millisecond
 )
 
-// moreRounds is how many times as many rounds there are at most as are asked for, where times are left out.
+// moreRounds is how many times as many rounds there are at most as are asked for, where more than half of the times of a program are left out.
 const moreRounds = 2
 
 // measure runs the probes and the programs in turns, and leaves the times of each in the folder. It gives the programs of which there are times of one machine.
@@ -244,7 +244,7 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	}
 	usual := func() float64 { return calibrate.Median(run.Hops()) }
 	unusual := func(pace calibrate.Pace) bool { return run.Unusual(pace, s.threads) }
-	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual(), unusual) < s.rounds; round++ {
+	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual(), unusual) < (s.rounds+1)/2; round++ {
 		if err := run.Round(ctx); err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func (r *result) factor() float64 { return r.predicted / r.seconds() }
 // off is by which factor the two are apart, at least 1.
 func off(factor float64) float64 { return math.Exp(math.Abs(math.Log(factor))) }
 
-// halves is by which factor the best of the even rounds and that of the odd ones are apart.
+// halves is by which factor the usual times of the even rounds and of the odd ones are apart.
 func (r *result) halves() float64 {
 	f, _ := calibrate.Halves(r.times)
 	return f
