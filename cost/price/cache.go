@@ -159,6 +159,26 @@ func (h *history) held(t work.Touch) []boxes {
 	return nil
 }
 
+// foreign is the part of what a kernel touches, of which each unit touches a box, that all units together have from each other: by the last visits of all its parts.
+func (h *history) foreign(t work.Touch, now boxes, units int64) (part float64) {
+	id := h.origin(t.Buffer)
+	for _, v := range h.last[h.place(id)] {
+		if v.buffer != id || !v.box.Overlaps(t.Box) {
+			continue
+		}
+		var there boxes
+		for _, want := range now {
+			both, ok := want.Intersect(v.box)
+			if !ok {
+				both = zspace.Range{Start: v.box.Start, End: v.box.Start}
+			}
+			there = append(there, both)
+		}
+		part += foreign(there, v.held, t.Box, units)
+	}
+	return part
+}
+
 // source is where a part of what a kernel touches was last: in the caches of its device or, where that has written it since, of another one.
 type source struct {
 	part     float64

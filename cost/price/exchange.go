@@ -179,26 +179,6 @@ func foreign(now boxes, before []boxes, box zspace.Range, units int64) (part flo
 	return part * float64(units) / float64(len(now))
 }
 
-// foreign is that part of what a kernel touches, of which each unit touches a box: by the last visits of all parts of it.
-func (h *history) foreign(t work.Touch, now boxes, units int64) (part float64) {
-	id := h.origin(t.Buffer)
-	for _, v := range h.last[h.place(id)] {
-		if v.buffer != id || !v.box.Overlaps(t.Box) {
-			continue
-		}
-		var there boxes
-		for _, want := range now {
-			both, ok := want.Intersect(v.box)
-			if !ok {
-				both = zspace.Range{Start: v.box.Start, End: v.box.Start}
-			}
-			there = append(there, both)
-		}
-		part += foreign(there, v.held, t.Box, units)
-	}
-	return part
-}
-
 func cells(r zspace.Range) float64 {
 	n, _ := r.BigSize().Float64()
 	return n

@@ -58,7 +58,7 @@ func (r *Kernel) Line(n *tree.Names, at []*tree.Index, row *tree.Index, own func
 	return operands, body
 }
 
-// region makes tasks of all cells, each with the first lane of its tile, nil if that has all lanes of a row. One thread goes through loops in each other. A task that threads share has a
+// region makes tasks of all cells, each with the first lane of its tile, nil if that has all lanes of a row. One thread goes through loops in each other. A task of several threads has a
 // number, which it divides into where it is; of short rows it has a run, so that few divide.
 func region(c *code, cell func(j0 *tree.Index)) {
 	if !c.r.threads() {
