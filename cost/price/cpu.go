@@ -378,11 +378,11 @@ func (x *pricing) once() (step, error) {
 	case schedule.Rows, schedule.Reduction, schedule.Scan:
 		vector += 2 * c.Products
 		work.name("joining lanes", x.ends(), rowVector, x.work.Type)
-		row := rowVector
 		if known(x, rowShuffle) {
-			row = rowShuffle
+			shuffle.name("shuffles", x.shuffles(), rowShuffle, x.work.Type)
+		} else {
+			work.name("shuffles", x.shuffles(), rowVector, x.work.Type)
 		}
-		shuffle.name("shuffles", x.shuffles(), row, x.work.Type)
 		work.add(x.work.Gathers, rowGather, x.work.Type)
 		work.name("sums that wait", room*waiting(x), rowVector, x.work.Type)
 		read, written := straddling(x)

@@ -375,6 +375,40 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
+// TestRatesOfTheirOwn: elements two apart and arithmetic beside functions take what the machine file says of them, and what other arithmetic takes where it says nothing; a division beside a function takes 2.5
+// operations there.
+func TestRatesOfTheirOwn(t *testing.T) {
+	sigmoid, pool := sample.New("sigmoid"), sample.New("pool")
+	sigmoid.Each("sigmoid", sigmoid.Float(2000))
+	pool.Pool("average_pool", pool.Float(1, 1, 64, 64), 2)
+	of := func(s *sample.Graph, rates ...machine.Rate) price.Kernel {
+		m := laptop(t)
+		m.Devices[0].Rates = append(m.Devices[0].Rates, rates...)
+		list, err := price.Program(scheduled(t, s), m, price.Settings{Units: 1, Targets: targets})
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		return list[0]
+	}
+	rate := func(row string) machine.Rate {
+		return machine.Rate{Type: "float32", Row: row, Rate: machine.Exactly(1e9), Unit: machine.Exactly(1e9)}
+	}
+	if k := of(sigmoid); termOf(k, "arithmetic beside functions of float32") != 0 || termOf(k, "arithmetic of float32") == 0 {
+		t.Errorf("%v", k.Terms)
+	}
+	k := of(sigmoid, rate("following"))
+	if got, want := termOf(k, "arithmetic beside functions of float32"), (k.Work.Vector+2.5*2000)/1e9; math.Abs(got/want-1) > 1e-9 || termOf(k, "arithmetic of float32") != 0 {
+		t.Errorf("%v, expected %v", k.Terms, want)
+	}
+	vector, err := laptop(t).Devices[0].Rate("float32", "vector", 1)
+	if got, want := termOf(of(pool), "shuffles of float32"), 64*64/vector.Value; err != nil || math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("%v, expected %v (%v)", got, want, err)
+	}
+	if got, want := termOf(of(pool, rate("shuffle")), "shuffles of float32"), 64*64/1e9; math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("%v, expected %v", got, want)
+	}
+}
+
 // TestRowsInFewSets: rows of a right factor that is read in place, a power of two of lines apart, are in few sets of the second cache. Where it does not hold those of a part of the reduction,
 // columns come from the next for each register tile of rows, and where it does, as where rows are a line more apart, once.
 func TestRowsInFewSets(t *testing.T) {
