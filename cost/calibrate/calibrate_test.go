@@ -309,6 +309,16 @@ func TestUsualOfTwo(t *testing.T) {
 	}
 }
 
+// What runs on one thread runs on the core that is fastest, and on the slowest of cores that are looked at together.
+func TestOrder(t *testing.T) {
+	for together, want := range map[int][]int{1: {7, 5, 6}, 2: {6, 5, 7}} {
+		r := &Run{options: Options{Together: together}, cores: []int{5, 6, 7}}
+		if got := r.order(Pace{2, 3, 1}); !slices.Equal(r.cores, want) || got[0] != map[int]float64{1: 1, 2: 3}[together] {
+			t.Errorf("%d together: cores %v, paces %v", together, r.cores, got)
+		}
+	}
+}
+
 // What is measured between two paces of which one is unusual is measured again, until there is no time for it.
 func TestSteady(t *testing.T) {
 	dir := t.TempDir()

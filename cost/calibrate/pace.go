@@ -51,13 +51,18 @@ func (r *Run) pace(ctx context.Context) (Pace, error) {
 	return pace, nil
 }
 
-// order puts the cores first that are fastest now: what runs on one thread runs on the first.
+// order puts the core first that is fastest now: what runs on one thread runs on the first. Of cores that are looked at together it is the slowest, for which the others wait.
 func (r *Run) order(pace Pace) (ordered Pace) {
 	at := make([]int, len(pace))
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(pace[i], pace[j]) })
+	slices.SortStableFunc(at, func(i, j int) int {
+		if r.options.Together > 1 {
+			i, j = j, i
+		}
+		return cmp.Compare(pace[i], pace[j])
+	})
 	cores := slices.Clone(r.cores)
 	for to, from := range at {
 		ordered, r.cores[to] = append(ordered, pace[from]), cores[from]
