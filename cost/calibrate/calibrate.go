@@ -41,7 +41,7 @@ type Options struct {
 	Target   string        // of the configs that their kernels have
 	Devices  int64         // into which the cores are divided; 1 if it is 0
 	Reuse    bool          // programs that are in Dir, of the same graphs, are not built again
-	Together int           // so many cores are looked at together, as those of devices that compute side by side are; 1 if it is 0
+	Together int           // so many cores are looked at together, as those of devices that compute side by side are, of which one thread runs on the slowest; 1 if it is 0
 	Wait     time.Duration // that is spent at most on waiting for cores to be as fast as they usually are
 	Watch    Watcher       // is told how far the work is; nil for nobody
 }

@@ -410,55 +410,6 @@ func (x *pricing) once() (step, error) {
 	return step{arithmetics: work.terms, divider: divide.terms, shuffler: shuffle.terms, nearest: near.terms}, cmp.Or(work.err, divide.err, shuffle.err, near.err)
 }
 
-// apart is how much longer it takes to read an element that is two apart from the next in a vector that is not full, where each is read by itself, than in one that is, where it is shuffled out of two.
-const apart = 1.5
-
-// shuffles is how many elements are read two apart, as if all vectors were full.
-func (x *pricing) shuffles() float64 {
-	_, part := x.vectors()
-	return x.work.Shuffles * (1 - part + apart*part)
-}
-
-// dividing is how many operations before or behind a function take as long as a division there: its latency is so many times that of an addition, and it is one instruction, too.
-const (
-	dividing = 2.5
-	divided  = 4 // what a division counts
-)
-
-// followed is the arithmetic before and behind functions, in operations, where the machine file has a rate of it: a core waits for the results of functions, and begins no more than its
-// reorder buffer has room for meanwhile.
-func followed(x *pricing, c work.Count) float64 {
-	if c.Function == 0 || !known(x, rowFollowing) {
-		return 0
-	}
-	n := c.Vector - c.Extremes
-	if !x.passes() {
-		n += dividing * c.Division / divided
-	}
-	return n
-}
-
-// known says whether the machine file has a rate of a row for what is computed.
-func known(x *pricing, row string) bool {
-	_, err := x.device.Rate(arithmetic(x.work.Type).String(), row, x.units)
-	return err == nil
-}
-
-// Vectors of AVX-512 have an instruction that scales by a power of two. Elsewhere exp takes more instructions, and what else there is less of the time of exp: tanh takes 24 where exp takes 16,
-// log 28 and erf 36 (Zen 3, docs/performance.md).
-const (
-	scaling  = 64  // bytes of such vectors
-	unscaled = 0.8 // of functions but exp, where there is none
-)
-
-// functions is what functions take, in operations of which exp takes 16.
-func functions(x *pricing, c work.Count) float64 {
-	if x.target.Vector == 0 || x.target.Vector >= scaling {
-		return c.Function
-	}
-	return c.Powers + unscaled*(c.Function-c.Powers)
-}
-
 // adding collects terms, until a rate is not known.
 type adding struct {
 	x     *pricing
