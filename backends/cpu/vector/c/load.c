@@ -9,6 +9,8 @@ TAPC_FN TAPC_VECTOR TAPC_NAME(tapc_load)(const TAPC_ELEMENT *p, int n) {
   return TAPC_X86(loadu, 512_mask)(p, (TAPC_VECTOR){0}, (TAPC_LANES_MASK)((1u << n) - 1));
 #elif defined(TAPC_MASKLOAD) && defined(__AVX__)
   return TAPC_MASKLOAD(p, (TAPC_MASK){TAPC_FIRST} < n);
+#elif defined(TAPC_WORDS) && defined(__x86_64__) && TAPC_BYTES == 8
+  return (TAPC_VECTOR)tapc_word((const char *)p, n * (int)sizeof *p);
 #elif defined(TAPC_WORDS) && defined(__x86_64__)
   TAPC_WORDS w = {0};
   TAPC_UNROLL
