@@ -328,10 +328,10 @@ func InOrder(t Target) bool { return t.Registers <= 16 }
 // first cache, which push each other out if they are more than it has ways: of them as many are read at once, unless sums and what they go on with are more than registers. Others are read in
 // order where a program is more than the steady part of the third cache, for so few rows that reading is what takes the time.
 func (p *productPlan) sideBySide(t Target, c *nest.Contraction, size, bytes int64) int64 {
-	apart, far := c.Reduction[0].Step(c.Views[c.Right])*size, max(bytes, t.program) > SteadyBytes
+	far := max(bytes, t.program) > SteadyBytes
 	wide := func(rows int64) bool { return c.Col.Extent*size >= runBytes(rows) }
 	switch {
-	case apart != 0 && apart%pageBytes == 0 && c.Row.Extent <= cacheWays && 2*p.tile.Rows*p.tile.Vectors <= t.Registers && wide(cacheWays):
+	case PagesApart(c, size) && c.Row.Extent <= cacheWays && 2*p.tile.Rows*p.tile.Vectors <= t.Registers && wide(cacheWays):
 		return cacheWays
 	case far && c.Row.Extent <= 3*p.tile.Rows && wide(streamRows), c.Row.Extent <= 2*p.tile.Rows && bytes > streamBytes:
 		return streamRows
@@ -361,11 +361,17 @@ func (p *productPlan) cutFold(c *nest.Contraction, size, most int64) {
 // heldRows is how many rows of a right operand that is read in place the second cache holds, if they are whole pages apart: they are in the same sets the more the greater the power of two is that
 // divides the distance. With few of them, taking up sums again costs more than it spares.
 func heldRows(t Target, c *nest.Contraction, size int64) int64 {
-	apart := c.Reduction[0].Step(c.Views[c.Right]) * size
-	if apart == 0 || apart%pageBytes != 0 {
+	if !PagesApart(c, size) {
 		return math.MaxInt64
 	}
+	apart := c.Reduction[0].Step(c.Views[c.Right]) * size
 	return max(leastHeld, t.L2/(apart&-apart))
+}
+
+// PagesApart says whether the rows of a right operand are whole pages apart, so that they are in the same sets of the first cache.
+func PagesApart(c *nest.Contraction, size int64) bool {
+	apart := c.Reduction[0].Step(c.Views[c.Right]) * size
+	return apart != 0 && apart%pageBytes == 0
 }
 
 // run gives the size of the runs, of about some values, of a long reduction: partial sums end with them, and those of partial sums.
