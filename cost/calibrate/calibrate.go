@@ -132,12 +132,15 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	if o.Watch == nil {
 		o.Watch = nobody{}
 	}
-	if _, err := m.Divide(max(o.Devices, 1), machine.Link{}); err != nil {
+	if _, err := m.Divide(max(o.Devices, 1), machine.Link{}, machine.Figure{}); err != nil {
 		return nil, err
 	}
 	list := probes(&m.Devices[0])
 	if n := max(o.Devices, min(m.Devices[0].Units, 2)); n > 1 {
 		list = append(list, links(n)...)
+	}
+	if o.Devices > 1 {
+		list = append(list, beside(o.Devices)...)
 	}
 	for i := range list {
 		o.Watch.Plan(stepBuild(list, i))
@@ -241,7 +244,7 @@ func (r *Run) Conclude() (m, divided *machine.Machine, err error) {
 	if r.options.Devices < 2 {
 		return &one, &one, nil
 	}
-	divided, err = one.Divide(r.options.Devices, linked(list, cpu.Launch.Value))
+	divided, err = one.Divide(r.options.Devices, linked(list, cpu.Launch.Value), paceOf(list, r.options.Devices, cpu.Region.Value))
 	return &one, divided, err
 }
 
@@ -365,8 +368,11 @@ func (r *Run) rounds(ctx context.Context) error {
 
 // measure gives the seconds of a probe now.
 func (r *Run) measure(ctx context.Context, p *probe) (float64, error) {
-	if p.what == copying {
+	switch p.what {
+	case copying:
 		return copied(ctx, p.program, p.threads)
+	case lasting:
+		return r.summed(ctx, p.program)
 	}
 	n := leastRuns
 	if t := Best(p.times); t > 0 {
@@ -392,6 +398,22 @@ func timeOn(ctx context.Context, cores []int, program string, runs int, threads 
 		warm = warmUpTogether
 	}
 	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(runs), "--warm-up", strconv.Itoa(warm), "--threads", strconv.FormatInt(threads, 10))
+	return find(c, cores, tenth)
+}
+
+// summed runs a program on the first core of the run, and gives the mean time that its sum took in a run.
+func (r *Run) summed(ctx context.Context, program string) (float64, error) {
+	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(whileRuns), "--warm-up", strconv.Itoa(warmUp), "--profile", "--threads", "1")
+	return find(c, r.cores[:min(1, len(r.cores))], sumOf)
+}
+
+// whileRuns is how often that program runs, and sumOf finds what its sum took.
+const whileRuns = 10
+
+var sumOf = regexp.MustCompile(`(\S+) ms +\S+ % +step \d+: op:sum`)
+
+// find runs a program on some cores, and gives the time that is found in what it says.
+func find(c *exec.Cmd, cores []int, what *regexp.Regexp) (float64, error) {
 	c.WaitDelay = time.Second
 	var text bytes.Buffer
 	c.Stdout, c.Stderr = &text, &text
@@ -399,10 +421,9 @@ func timeOn(ctx context.Context, cores []int, program string, runs int, threads 
 	if err == nil {
 		err = c.Wait()
 	}
-	out := text.Bytes()
-	found := tenth.FindSubmatch(out)
+	found := what.FindSubmatch(text.Bytes())
 	if err != nil || found == nil {
-		return 0, failed("running a program that is measured: %s", said(out, err))
+		return 0, failed("running a program that is measured: %s", said(text.Bytes(), err))
 	}
 	ms, err := strconv.ParseFloat(string(found[1]), 64)
 	return ms / 1e3, err

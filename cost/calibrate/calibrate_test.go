@@ -181,6 +181,29 @@ func TestLinked(t *testing.T) {
 	}
 }
 
+// TestPace: of times that devices would take that do a part of what they do alone, the pace is that part; it is never more than all, nor less than half.
+func TestPace(t *testing.T) {
+	for _, devices := range []int64{2, 3, 8} {
+		for pace, want := range map[float64]float64{0.9: 0.9, 1: 1, 1.2: 1, 0.55: 0.55, 0.1: 0.5} {
+			list := beside(devices)
+			for i := range list {
+				p := &list[i]
+				if _, err := planfile.Parse("p.json", []byte(p.plan)); err != nil {
+					t.Fatalf("%v: %s", err, p.plan)
+				}
+				best := 20e-6 * float64(devices)
+				if p.threads > 1 {
+					best = 20e-6/pace + 3e-7
+				}
+				p.times = []float64{2 * best, 0.9 * best, best}
+			}
+			if f := paceOf(list, devices, 3e-7); math.Abs(f.Value/want-1) > 1e-9 || f.Low > f.Value || f.High < f.Value {
+				t.Errorf("%d devices at %v: %+v", devices, pace, f)
+			}
+		}
+	}
+}
+
 // watched are the steps that a watcher was told of, and how many were to come.
 type watched struct {
 	planned int
@@ -230,6 +253,35 @@ func TestKept(t *testing.T) {
 	for i, c := range d.Caches {
 		if want := map[bool]float64{true: 0.75}[i != 1]; math.Abs(c.Kept.Value-want) > 1e-9 || math.Abs(c.Beyond.Value-want/3) > 1e-9 {
 			t.Errorf("%s keeps %v and %v", c.Name, c.Kept.Value, c.Beyond.Value)
+		}
+	}
+}
+
+// TestLasts: of what nobody has touched for a while, so much is gone as reading it again takes longer; where that is next to nothing, or memory is as fast as the cache, nothing is said. It is the nearer part of a cache
+// that is as fast as it was.
+func TestLasts(t *testing.T) {
+	for _, c := range []struct {
+		gone, while, memory, want float64
+		nearby                    bool
+	}{{0.5, 1e-3, 20e9, 1e-3, false}, {0.5, 1e-3, 20e9, 1e-3, true}, {0.9, 2e-3, 20e9, 2e-3 * math.Cbrt(1./9), false}, {1.3, 2e-3, 20e9, 2e-3 * math.Cbrt(1./9), false},
+		{0.2, 1e-3, 20e9, math.Cbrt(4) * 1e-3, false}, {0.05, 1e-3, 20e9, 0, false}, {0, 1e-3, 20e9, 0, false}, {0.5, 1e-3, 95e9, 0, false}} {
+		d := two()
+		if c.nearby {
+			d.Caches = split(d.Caches)
+			d.Caches[len(d.Caches)-1].Read = machine.Exactly(30e9)
+		}
+		d.UnitRead = machine.Exactly(c.memory)
+		last := len(d.Caches) - 1
+		near := last
+		if c.nearby {
+			near--
+		}
+		d.Caches[near].Read = machine.Exactly(100e9)
+		n := float64(untouchedIn(&d))
+		again := n * (c.gone/c.memory + (1-c.gone)/100e9)
+		giveLasts(&d, []probe{{what: lasting, things: n, times: []float64{3 * again, again, again}}, {what: period, things: n, times: []float64{c.while, 2 * c.while, c.while}}})
+		if got := d.Caches[last].Lasts.Value; math.Abs(got-c.want) > 1e-9 || d.Caches[near].Lasts.Known() && near != last {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package calibrate
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -42,8 +43,11 @@ const (
 	reading
 	keeping // what a cache still has of what is touched in turns
 	columns // of a right factor that is read in place
+	lasting // what is read that nobody has touched for a while
+	period  // that while, of the same program
 	start
 	region
+	pacing  // what all devices compute side by side
 	handing // a count from one device to the next
 	copying // bytes that one device has to another
 )
@@ -64,6 +68,10 @@ const (
 	longRow    = 1 << 14
 
 	rowOfColumns = 1600 // columns of a right factor, whose rows are not whole pages apart
+
+	untouched = 4 << 20 // bytes that nobody touches for a while, at most
+	idle      = 16_000  // cells of which functions are computed meanwhile
+	whiles    = 5       // times as many of them, one of the other
 )
 
 // probes lists what is measured on a device.
@@ -77,7 +85,10 @@ func probes(d *machine.Device) (list []probe) {
 		for _, s := range []struct {
 			dtype string
 			n     int64
-		}{{"float32", 448}, {"float64", 320}} {
+		}{{"float32", 192}, {"float64", 144}} { // which the second cache has
+			if threads > 1 {
+				s.n *= 2
+			}
 			add(probe{what: products, dtype: s.dtype, threads: threads, things: 2 * float64(s.n*s.n*s.n)}, "products", func(g *sample.Graph) {
 				g.Product(g.Tensor(s.dtype, s.n, s.n), g.Tensor(s.dtype, s.n, s.n))
 			})
@@ -103,6 +114,17 @@ func probes(d *machine.Device) (list []probe) {
 		}
 		n := 2 * cellsIn(d, i, 1) / rowOfColumns
 		add(probe{what: columns, cache: i, threads: 1, things: float64(4 * n * rowOfColumns)}, "columns", func(g *sample.Graph) { g.Product(g.Float(1, n), g.Float(n, rowOfColumns)) })
+	}
+	if n := untouchedIn(d); n > 0 {
+		for _, w := range []what{lasting, period} {
+			add(probe{what: w, threads: 1, things: float64(n)}, "untouched", func(g *sample.Graph) {
+				sums(g, n/4)
+				x := g.Float(idle)
+				for range whiles {
+					x = g.Each("erfc", x)
+				}
+			})
+		}
 	}
 	for _, dtype := range []string{"float32", "float64"} {
 		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) { chain(g, dtype) })
@@ -181,6 +203,19 @@ func cellsIn(d *machine.Device, cache int, threads int64) int64 {
 	return size / each
 }
 
+// untouchedIn is how many bytes only the last cache has, or its nearer part, for which it is measured how long they stay; none if others have them, too.
+func untouchedIn(d *machine.Device) int64 {
+	last := len(d.Caches) - 1
+	if last > 0 && d.Near(last-1) {
+		last--
+	}
+	n := min(d.Caches[last].Bytes/2, untouched)
+	if last == 0 || n < machine.Passes*d.Caches[last-1].Bytes {
+		return 0
+	}
+	return n
+}
+
 // conclude gives a device what was measured.
 func conclude(d *machine.Device, list []probe) {
 	alone := 0.0 // the time of the region's program on one thread
@@ -199,7 +234,7 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
 		case columns:
 			d.Caches[p.cache].Columns = p.rate(p.things)
-		case start, keeping, handing, copying, following:
+		case start, keeping, lasting, period, pacing, handing, copying, following:
 		case region:
 			if p.threads == 1 {
 				alone = Usual(p.times)
@@ -225,6 +260,7 @@ func conclude(d *machine.Device, list []probe) {
 			giveFollowing(d, p)
 		}
 	}
+	giveLasts(d, list)
 	ownCaches(d)
 	for i := range d.Caches {
 		if c := &d.Caches[i]; c.Beyond.Value > c.Kept.Value {
@@ -276,6 +312,44 @@ func giveKept(d *machine.Device, p *probe) {
 		c.Kept = kept
 	}
 }
+
+// giveLasts gives the last cache the time that what nobody touches stays there: of what is read after a while the part is gone that it takes longer by, as if that came from memory. A cache that has
+// nearly all of it then is used by nobody else.
+func giveLasts(d *machine.Device, list []probe) {
+	last, while := len(d.Caches)-1, 0.0
+	if last < 0 {
+		return
+	}
+	near := &d.Caches[last]
+	if last > 0 && d.Near(last-1) {
+		near = &d.Caches[last-1]
+	}
+	for i := range list {
+		if list[i].what == period {
+			while = Usual(list[i].times)
+		}
+	}
+	for i := range list {
+		p := &list[i]
+		if p.what != lasting || near.Read.Value < apart*d.UnitRead.Value {
+			continue
+		}
+		after := func(rate float64) float64 {
+			gone := (1/rate - 1/near.Read.Value) / (1/d.UnitRead.Value - 1/near.Read.Value)
+			return while * math.Pow(1/min(max(gone, leastGone), mostGone)-1, 1.0/machine.Leaving)
+		}
+		f := p.rate(p.things)
+		if lasts := after(f.Value); lasts < after(1e18) {
+			d.Caches[last].Lasts = machine.Figure{Value: lasts, Low: after(f.Low), High: after(f.High)}
+		}
+	}
+}
+
+// Least and greatest part of what nobody has touched for a while that is gone, of which it is said how long it stays.
+const (
+	leastGone = 0.1
+	mostGone  = 0.9
+)
 
 // giveExchange gives the last cache that units have for themselves what another unit reads there: of copies of what another has written what is left without writing them to a cache of one's own.
 func giveExchange(d *machine.Device, p *probe) {

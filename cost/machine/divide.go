@@ -10,8 +10,8 @@ import (
 const CodeDivided = "TAP0870"
 
 // Divide gives the machine that has n devices in the place of its one, which share its memory: each has as many of its units and as much of the memory. Figures of a device
-// are what it reaches while the others do nothing; what all move together is that of the locality, whose link joins them.
-func (m *Machine) Divide(n int64, link Link) (*Machine, error) {
+// are what it reaches while the others do nothing; what all move together is that of the locality, whose link joins them, and their pace while all compute.
+func (m *Machine) Divide(n int64, link Link, pace Figure) (*Machine, error) {
 	if len(m.Devices) != 1 || m.Layout().Devices() != 1 {
 		return nil, diag.Errorf(CodeDivided, "machine", diag.Location{}, "the machine %s can not be divided", m.Name).Want("one device", fmt.Sprint(m.Layout().Devices()))
 	}
@@ -21,7 +21,7 @@ func (m *Machine) Divide(n int64, link Link) (*Machine, error) {
 			Want(fmt.Sprintf("1 to %d, of at least one unit each", d.Units), fmt.Sprint(n))
 	}
 	units := d.Units / n
-	all := Locality{Name: m.Localities[0].Name, Link: link.Name, Bandwidth: d.Bandwidth, Read: d.Read, Members: []Member{{Of: d.Name, Count: n}}}
+	all := Locality{Name: m.Localities[0].Name, Link: link.Name, Bandwidth: d.Bandwidth, Read: d.Read, Pace: pace, Members: []Member{{Of: d.Name, Count: n}}}
 	part := d
 	part.Units, part.Memory = units, d.Memory/n
 	part.Bandwidth, part.Read = d.MemoryBandwidth(units), Figure{}
@@ -38,7 +38,7 @@ func (m *Machine) Divide(n int64, link Link) (*Machine, error) {
 	return &out, nil
 }
 
-// Together gives the machine whose devices have their part of the memory and of the caches that they share: what each reaches while all of them work.
+// Together gives the machine whose devices have their part of the memory and of the caches that they share, and do the rest at the pace of their locality: what each reaches while all of them work.
 func (m *Machine) Together() *Machine {
 	out := *m
 	out.Devices = append([]Device{}, m.Devices...)
@@ -60,6 +60,9 @@ func (m *Machine) Together() *Machine {
 			if !m.holds(i, d.Name) {
 				continue
 			}
+			if l.Pace.Known() {
+				d.keep(l.Pace)
+			}
 			least(&d.Bandwidth, l.Bandwidth.Times(share))
 			least(&d.UnitBandwidth, l.Bandwidth.Times(share))
 			least(&d.Read, l.Read.Times(share))
@@ -67,6 +70,20 @@ func (m *Machine) Together() *Machine {
 		}
 	}
 	return &out
+}
+
+// keep gives what a device does by itself at a pace.
+func (d *Device) keep(pace Figure) {
+	d.Rates = append([]Rate{}, d.Rates...)
+	for i := range d.Rates {
+		r := &d.Rates[i]
+		r.Rate, r.Unit = r.Rate.Times(pace), r.Unit.Times(pace)
+	}
+	for i := range d.Caches {
+		if c := &d.Caches[i]; c.Units <= d.Units {
+			c.Bandwidth, c.Read, c.Columns = c.Bandwidth.Times(pace), c.Read.Times(pace), c.Columns.Times(pace)
+		}
+	}
 }
 
 // least lowers a figure that is known to another one that is.

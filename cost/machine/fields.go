@@ -88,6 +88,7 @@ func (c *Cache) fields(f fields) {
 	f.Figure(field{"all-read", "the same where nothing is written", false}, &c.AllRead, BytesASecond)
 	f.Figure(field{"kept", "part that it has of data of its size that is touched in turns; all of it if it is left out, and nothing of a quarter more", false}, &c.Kept, Part)
 	f.Figure(field{"kept-beyond", "part that it has of data half as large again", false}, &c.Beyond, Part)
+	f.Figure(field{"lasts", "of the last cache, how long what nobody touches stays there while others use it: half of it; for ever if it is left out", false}, &c.Lasts, Seconds)
 	f.Figure(field{"columns", "of one unit alone, of the right factor of a product of one row, which is read in place; as read if it is left out", false}, &c.Columns, BytesASecond)
 	f.Figure(field{"exchange", "of a cache of one unit, what another unit reads that is written there; as from a cache of its own if it is left out", false}, &c.Exchange, BytesASecond)
 }
@@ -115,6 +116,7 @@ func (l *Locality) fields(f fields) {
 	f.Text(field{"link", "the link that joins what it holds", false}, &l.Link)
 	f.Figure(field{"bandwidth", "of the memory that its devices share, all of them together; each has a memory of its own if it is left out", false}, &l.Bandwidth, BytesASecond)
 	f.Figure(field{"read", "the same where nothing is written; the bandwidth if it is left out", false}, &l.Read, BytesASecond)
+	f.Figure(field{"pace", "the part of what its devices do alone that each does while all compute and wait for the slowest; all of it if it is left out", false}, &l.Pace, Part)
 	list(f, field{"members", "what it holds", true}, &l.Members, (*Member).fields)
 }
 

@@ -78,6 +78,7 @@ type Cache struct {
 	AllRead   Figure
 	Kept      Figure
 	Beyond    Figure
+	Lasts     Figure // of the last cache: seconds after which half of what nobody touches is gone, where others use it; it stays if it is left out
 	Columns   Figure // of the last cache: what one unit reads of a right factor in place, several of its rows at a time; Read if it is left out. Memory is as much slower for it
 	Exchange  Figure // of a cache of one unit: what another reads that is there and just written; as in a cache of its own if it is left out
 }
@@ -92,6 +93,10 @@ const (
 
 // Nearby ends the name of a cache that is the nearer part of the next one.
 const Nearby = " nearby"
+
+// Leaving is how steeply what nobody touches leaves a cache that others use (Cache.Lasts): of what was touched so many times as long ago as half of it lasts, 1/(1+t³) is left. It is last in turn
+// after so long as others take to fill the cache, and gone soon after.
+const Leaving = 3
 
 // Near says whether a cache of a device is the nearer part of the next one.
 func (d *Device) Near(cache int) bool {
@@ -133,6 +138,7 @@ type Locality struct {
 	Link      string // "" if it holds one thing
 	Bandwidth Figure // bytes a second; not known where each device has a memory of its own
 	Read      Figure // of what is read and nothing written
+	Pace      Figure // part of what its devices do alone that each does while all compute
 	Members   []Member
 }
 

@@ -294,7 +294,7 @@ devices:
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := m.Divide(2, Link{Name: "host", Latency: Exactly(1e-7), Bandwidth: Exactly(5e10)})
+	two, err := m.Divide(2, Link{Name: "host", Latency: Exactly(1e-7), Bandwidth: Exactly(5e10)}, Exactly(0.9))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,8 +312,10 @@ devices:
 	two1, _ := m.Devices[0].Caches[1].Reached(2)
 	near, _ := m.Devices[0].Caches[0].Reached(4)
 	part, _ := all.Caches[1].Reached(2)
+	paced, _ := all.Rate("float32", "fma", 2)
+	own, _ := all.Caches[0].Reached(1)
 	for what, x := range map[string][2]float64{
-		"devices": {float64(again.Layout().Devices()), 2}, "units": {float64(d.Units), 2}, "memory": {float64(d.Memory), 2 << 30}, "rate": {rate.Value, 220e9},
+		"devices": {float64(again.Layout().Devices()), 2}, "units": {float64(d.Units), 2}, "memory": {float64(d.Memory), 2 << 30}, "rate": {rate.Value, 220e9}, "rate of all": {paced.Value, 198e9}, "a cache of its own of all": {own.Value, 180e9},
 		"a cache of all": {four.Value, 240e9}, "read by all": {fourRead.Value, 600e9}, "a cache of two": {two1.Value, 200e9}, "a cache of each": {near.Value, 800e9},
 		"a part of a cache": {part.Value, 120e9},
 		"bandwidth":         {d.MemoryBandwidth(2).Value, 40e9}, "of one core": {d.MemoryBandwidth(1).Value, 20e9}, "read": {d.MemoryRead(2).Value, 60e9},
@@ -330,7 +332,7 @@ devices:
 		m *Machine
 		n int64
 	}{{m, 0}, {m, 5}, {two, 2}} {
-		if _, err := c.m.Divide(c.n, Link{}); err == nil || !strings.Contains(err.Error(), CodeDivided) {
+		if _, err := c.m.Divide(c.n, Link{}, Figure{}); err == nil || !strings.Contains(err.Error(), CodeDivided) {
 			t.Errorf("%d: %v", c.n, err)
 		}
 	}

@@ -2,6 +2,7 @@ package price
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -25,6 +26,7 @@ type history struct {
 	now  float64
 	all  float64 // bytes of different places
 	code float64 // and of the instructions of all kernels
+	took float64 // seconds of its steps
 }
 
 // memory is what the devices of a program have in common, if they are threads of one process: which of them wrote what.
@@ -38,7 +40,7 @@ type memory struct {
 	code    float64
 }
 
-// visit is when a box of a buffer was touched last: how many bytes the device had touched, in all, and how units have touched it since it was written.
+// visit is when a box of a buffer was touched last: how many bytes the device had touched, in all, and how many seconds it had worked; and how units have touched it since it was written.
 type visit struct {
 	by     *history
 	buffer ir.NodeID
@@ -46,6 +48,7 @@ type visit struct {
 	step   int
 	at     float64
 	among  float64 // and all devices together
+	took   float64
 	held   []boxes
 }
 
@@ -113,6 +116,7 @@ func (m *memory) place(id ir.NodeID) place {
 // touch takes note of what a step touches.
 func (h *history) touch(s done) {
 	h.steps++
+	h.took += s.takes
 	for i, t := range s.work.Touches {
 		h.now += t.Bytes
 		h.memory.now += t.Bytes
@@ -122,7 +126,7 @@ func (h *history) touch(s done) {
 		if len(s.units) > 0 {
 			now = held(h.held(t), s.units[i], t.Write)
 		}
-		v := visit{by: h, buffer: id, box: t.Box, step: h.steps, at: h.now, among: h.memory.now, held: now}
+		v := visit{by: h, buffer: id, box: t.Box, step: h.steps, at: h.now, among: h.memory.now, took: h.took, held: now}
 		h.last[p] = note(h.last[p], v)
 		if h.process != nil && t.Write {
 			h.written[p] = note(h.written[p], v)
@@ -186,15 +190,16 @@ type source struct {
 	other    bool
 }
 
-// distance is how many bytes a device has touched since, and all devices that share a cache with it.
-type distance struct{ own, all float64 }
+// distance is how many bytes a device has touched since, and all devices that share a cache with it, and how many seconds ago that was.
+type distance struct{ own, all, ago float64 }
 
-// sources gives where what a kernel touches was last. A cache of as many bytes as were touched since, with those of the kernel itself, has it still. Of other devices it says something if it is asked to.
-func (h *history) sources(w *work.Work, t work.Touch, others bool) (list []source) {
-	own, v, whole := source{part: 1, distance: distance{h.all, h.memory.all}}, h.find(t), cells(t.Box)
+// sources gives where what a kernel touches that takes so many seconds was last. A cache of as many bytes as were touched since, with those of the kernel itself, has it still. Of other devices it says
+// something if it is asked to.
+func (h *history) sources(w *work.Work, takes float64, t work.Touch, others bool) (list []source) {
+	own, v, whole := source{part: 1, distance: distance{h.all, h.memory.all, h.took + takes}}, h.find(t), cells(t.Box)
 	since, bytes := 0, w.Bytes()
 	if v != nil {
-		own.distance, since = distance{min(h.now-v.at+bytes, h.all), min(h.memory.now-v.among+bytes, h.memory.all)}, v.step
+		own.distance, since = distance{min(h.now-v.at+bytes, h.all), min(h.memory.now-v.among+bytes, h.memory.all), h.took - v.took + takes}, v.step
 	}
 	id := h.origin(t.Buffer)
 	for _, o := range h.written[h.place(id)] {
@@ -204,7 +209,7 @@ func (h *history) sources(w *work.Work, t work.Touch, others bool) (list []sourc
 		if both, ok := t.Box.Intersect(o.box); ok {
 			part := min(own.part, cells(both)/whole)
 			own.part -= part
-			list = append(list, source{part, distance{o.by.now - o.at + bytes, min(h.memory.now-o.among+bytes, h.memory.all)}, true})
+			list = append(list, source{part, distance{o.by.now - o.at + bytes, min(h.memory.now-o.among+bytes, h.memory.all), 0}, true})
 		}
 	}
 	return append(list, own)
@@ -218,6 +223,7 @@ type level struct {
 	own   bool           // it is a cache that each unit has for itself
 	near  bool           // it is the first or second cache: what comes from there without being fetched ahead comes meanwhile
 	part  float64        // of a cache that the device shares with others, whose size is that of its part
+	lasts float64        // seconds after which half of what nobody touches is gone; 0 if it stays
 	ports bool           // it reads and writes at the same time
 	alone machine.Figure // bytes a second of what is read where nothing is written
 	read  machine.Figure
@@ -238,7 +244,10 @@ func levels(d *machine.Device, units int64) (list []level) {
 		copies, reading := c.Reached(units)
 		l := levelOf(c.Name, copies, reading)
 		l.bytes, l.kept, l.own, l.near, l.part = n*float64(c.Bytes), curve(d, i), c.Units == 1, c.Units == 1 && behind < 2, part
-		if !d.Near(i) {
+		l.lasts = c.Lasts.Value
+		if d.Near(i) {
+			l.lasts = d.Caches[i+1].Lasts.Value
+		} else {
 			behind++
 		}
 		l.columns = 1
@@ -322,6 +331,14 @@ func (l *level) keeps(distance float64) float64 {
 	return before.part
 }
 
+// stays is the part that others have left of what was touched so many seconds ago.
+func (l *level) stays(ago float64) float64 {
+	if l.lasts == 0 {
+		return 1
+	}
+	return 1 / (1 + math.Pow(ago/l.lasts, machine.Leaving))
+}
+
 // parts says how much of what was touched so many bytes ago each level still has: less and less of what is farther, for what programs touch again they touch in the same
 // order, so that what is asked for next is what went first. A cache that devices share has what all of them touched.
 func parts(list []level, d distance) []float64 {
@@ -332,7 +349,7 @@ func parts(list []level, d distance) []float64 {
 			ago = d.all * l.part
 		}
 		if i < len(list)-1 {
-			part *= l.keeps(ago)
+			part *= l.keeps(ago) * l.stays(d.ago)
 		}
 		out[i] = part
 		left -= part

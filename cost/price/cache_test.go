@@ -81,9 +81,24 @@ func TestSharedCache(t *testing.T) {
 	for _, x := range []struct {
 		d    distance
 		want []float64
-	}{{distance{100, 5000}, []float64{1, 0, 0}}, {distance{900, 1000}, []float64{0, 1, 0}}, {distance{900, 1250}, []float64{0, 0, 1}}, {distance{400, 1125}, []float64{0, 0.5, 0.5}}} {
+	}{{distance{100, 5000, 0}, []float64{1, 0, 0}}, {distance{900, 1000, 0}, []float64{0, 1, 0}}, {distance{900, 1250, 0}, []float64{0, 0, 1}}, {distance{400, 1125, 0}, []float64{0, 0.5, 0.5}}} {
 		if got := parts(list, x.d); !slices.Equal(got, x.want) {
 			t.Errorf("%v: %v, expected %v", x.d, got, x.want)
+		}
+	}
+}
+
+// TestStays: of what a cache that others use has had for as long as half of it lasts, half comes from there and half from memory; of a cache that nobody else uses all.
+func TestStays(t *testing.T) {
+	list := []level{{bytes: 100, kept: []point{{1, 1}, {1.25, 0}}, part: 1}, {bytes: 1000, kept: []point{{1, 1}, {1.25, 0}}, part: 1, lasts: 1e-3}, {name: "memory"}}
+	for _, x := range []struct {
+		d    distance
+		want []float64
+	}{{distance{500, 500, 0}, []float64{0, 1, 0}}, {distance{500, 500, 1e-3}, []float64{0, 0.5, 0.5}}, {distance{500, 500, 2e-3}, []float64{0, 1. / 9, 8. / 9}}, {distance{50, 50, 1}, []float64{1, 0, 0}}} {
+		for i, got := range parts(list, x.d) {
+			if math.Abs(got-x.want[i]) > 1e-12 {
+				t.Errorf("%+v: %v, expected %v", x.d, parts(list, x.d), x.want)
+			}
 		}
 	}
 }
@@ -178,18 +193,18 @@ func TestOtherDevices(t *testing.T) {
 		touch   work.Touch
 		want    []source
 	}{
-		{"an input", &Process{}, second, read, []source{{1, distance{64, 64}, false}}},
-		{"its own", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, second, touch(alias, half, false), []source{{1, distance{16, 16}, false}}},
-		{"half of it another's", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, first, touch(made, all, false), []source{{0.5, distance{32, 32}, true}, {0.5, distance{32, 64}, false}}},
-		{"no alias", &Process{}, first, touch(made, all, false), []source{{1, distance{32, 96}, false}}},
-		{"memories of their own", nil, first, touch(made, all, false), []source{{1, distance{32, 96}, false}}},
+		{"an input", &Process{}, second, read, []source{{1, distance{64, 64, 0}, false}}},
+		{"its own", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, second, touch(alias, half, false), []source{{1, distance{16, 16, 0}, false}}},
+		{"half of it another's", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, first, touch(made, all, false), []source{{0.5, distance{32, 32, 0}, true}, {0.5, distance{32, 64, 0}, false}}},
+		{"no alias", &Process{}, first, touch(made, all, false), []source{{1, distance{32, 96, 0}, false}}},
+		{"memories of their own", nil, first, touch(made, all, false), []source{{1, distance{32, 96, 0}, false}}},
 	} {
 		devices := replay(list[:2], buffers, x.process)
 		w := &work.Work{Touches: []work.Touch{x.touch}}
-		if got := devices[x.device].sources(w, x.touch, true); !slices.Equal(got, x.want) {
+		if got := devices[x.device].sources(w, 0, x.touch, true); !slices.Equal(got, x.want) {
 			t.Errorf("%s: %v, expected %v", x.what, got, x.want)
 		}
-		for _, s := range devices[x.device].sources(w, x.touch, false) {
+		for _, s := range devices[x.device].sources(w, 0, x.touch, false) {
 			if s.other {
 				t.Errorf("%s: of other devices though nothing is known of what travels from there", x.what)
 			}
@@ -198,7 +213,7 @@ func TestOtherDevices(t *testing.T) {
 	// Once the first has written all, the second has nothing of its own.
 	devices := replay(append(list, list[0]), buffers, &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}})
 	x := touch(alias, half, false)
-	if got := devices[second].sources(&work.Work{}, x, true); len(got) != 2 || got[0].part != 1 || !got[0].other || got[1].part != 0 {
+	if got := devices[second].sources(&work.Work{}, 0, x, true); len(got) != 2 || got[0].part != 1 || !got[0].other || got[1].part != 0 {
 		t.Errorf("what was written over: %v", got)
 	}
 }

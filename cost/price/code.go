@@ -35,7 +35,7 @@ func (x *pricing) instructions(bytes float64, h *history) (terms []Term) {
 		return nil
 	}
 	list := levels(x.device, 1)
-	for i, p := range parts(list, distance{h.code, h.memory.code}) {
+	for i, p := range parts(list, distance{own: h.code, all: h.memory.code}) {
 		if l := list[i]; !l.own && p > 0 {
 			terms = append(terms, Term{"instructions from " + l.name, over(fetching*p*bytes, l.alone)})
 		}

@@ -95,8 +95,11 @@ func (x *pricing) uneven() float64 {
 
 // product gives a kernel that is one product of which each task has a macro-tile.
 func (x *pricing) product() (*nest.Contraction, bool) {
+	if x.algorithm() != schedule.Contraction || !x.kind.Has(schedule.Thread) { // as transfers are
+		return nil, false
+	}
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	return c, ok && x.kind.Has(schedule.Thread) && len(x.stages) == 1 && x.algorithm() == schedule.Contraction && len(x.stages[0].Tile(schedule.RoleK)) < 2
+	return c, ok && len(x.stages) == 1 && len(x.stages[0].Tile(schedule.RoleK)) < 2
 }
 
 // tile is how much of a dimension a task has.
@@ -236,18 +239,33 @@ func register(x *pricing, role schedule.Role, whole int64) int64 {
 	return whole
 }
 
-// lineByLine says whether the tiles of a product of several rows read no more than a line of each row of their right factor in place before they read the next row, so that they wait for what comes from far: that has the
-// columns of a register tile, or those of a macro-tile where few rows are read side by side.
+// lineByLine says whether the tiles of a product of several rows read no more than a line of each row of their right factor before they read the next row, and write as little of each row of the result, so that
+// they wait for what comes from far: a line has the columns of a register tile, or those of a macro-tile where few rows are read side by side, in place.
 func lineByLine(x *pricing) bool {
-	c, ok := inPlace(x)
-	if !ok {
+	if x.algorithm() != schedule.Contraction || !x.kind.Has(schedule.Thread) || len(x.stages) != 1 { // as transfers are
+		return false
+	}
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	if !ok || c.Row.Extent == 1 {
 		return false
 	}
 	piece := register(x, schedule.RoleN, c.Col.Extent)
-	if register(x, schedule.RoleK, nest.Points(c.Reduction)) <= unforeseen {
+	if _, ok := inPlace(x); ok && register(x, schedule.RoleK, nest.Points(c.Reduction)) <= unforeseen {
 		piece = x.tile(schedule.RoleN, c.Col)
 	}
 	return piece*int64(c.Sum.Type.Size()) <= schedule.LineBytes
+}
+
+// prefetched says whether a product prefetches an operand.
+func prefetched(x *pricing, operand int) bool {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	switch {
+	case !ok:
+		return false
+	case x.stages[0].Prefetch == schedule.PrefetchRows:
+		return operand == c.Left
+	}
+	return operand == c.Right && x.stages[0].Prefetch != schedule.PrefetchNothing
 }
 
 // unforeseen is how many rows of columns a part of a sum reads before the processor fetches the next ahead.

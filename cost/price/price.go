@@ -101,6 +101,15 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 	if err != nil {
 		return all, err
 	}
+	if leaves(m) { // what caches still have depends on how long ago it was touched, and so on what steps take
+		histories := replay(list, buffers, s.Process)
+		for i := range list {
+			x := &list[i]
+			if x.takes, err = x.seconds(g, m, histories[x.device]); err != nil {
+				return all, err
+			}
+		}
+	}
 	histories := replay(list, buffers, s.Process)
 	all.Copies = map[ir.NodeID]Copy{}
 	for _, x := range list {
@@ -120,6 +129,24 @@ func Of(g *ir.Graph, m *machine.Machine, s Settings) (all Steps, err error) {
 	return all, nil
 }
 
+// leaves says whether what nobody touches leaves a cache of a machine, as others use it.
+func leaves(m *machine.Machine) bool {
+	return slices.ContainsFunc(m.Devices, func(d machine.Device) bool {
+		return slices.ContainsFunc(d.Caches, func(c machine.Cache) bool { return c.Lasts.Known() })
+	})
+}
+
+// seconds is what a step takes, which its device does next.
+func (s *done) seconds(g *ir.Graph, m *machine.Machine, h *history) (float64, error) {
+	defer h.touch(*s)
+	if s.kernel == nil {
+		c, err := carried(g, *s, m, h)
+		return c.Start.Value + c.Time.Value, err
+	}
+	k, err := one(*s, h)
+	return k.Time.Value, err
+}
+
 // single prices kernels one at a time.
 type single struct {
 	on *machine.Machine
@@ -137,6 +164,11 @@ func (x single) Estimate(kind schedule.DeviceType, a *nest.Analysis) (cost.Estim
 	}
 	step := done{node: &ir.Node{ID: ir.NoNode, Body: a.Kernel}}
 	step.carry(a.Kernel, a.Buffers, pricing{device: d, kind: kind, settings: x.by})
+	if leaves(x.on) {
+		if step.takes, err = step.seconds(nil, x.on, replay([]done{step}, a.Buffers, nil)[step.device]); err != nil {
+			return cost.Estimate{}, err
+		}
+	}
 	k, err := one(step, replay([]done{step}, a.Buffers, nil)[step.device])
 	return cost.Estimate{Seconds: k.Time.Value, Low: k.Time.Low, High: k.Time.High, Operations: step.work.Operations(), Bytes: step.work.Bytes()}, err
 }
@@ -149,6 +181,7 @@ type done struct {
 	code   float64  // bytes of its instructions, about
 	kernel *pricing // nil of a transfer
 	units  []boxes  // of each touch what units touch; nil if nobody knows
+	takes  float64  // seconds, as it was priced before; 0 the first time
 }
 
 // worksOf gives the steps that devices carry out, in order.
@@ -205,7 +238,7 @@ func other(x done, k Kernel, buffers map[ir.NodeID]*schedule.Buffer, h *history)
 		if with.Configs = nil; len(c.Stages) > 0 {
 			with.Configs = []schedule.Config{c}
 		}
-		as := done{node: x.node}
+		as := done{node: x.node, takes: x.takes}
 		as.carry(&with, buffers, pricing{device: x.kernel.device, kind: kind, settings: s})
 		if o, err := one(as, h); err == nil && math.Abs(o.Time.Value-k.Time.Value) > same*k.Time.Value && (best == nil || o.Time.Value < best.Time.Value) {
 			o.Form = c.String()
@@ -226,8 +259,9 @@ func ofTransfer(t *schedule.Transfer, buffers map[ir.NodeID]*schedule.Buffer) *w
 		{Operand: 1, Buffer: t.To, Write: true, Bytes: bytes, Box: box, Pieces: work.PiecesOf(buffers[t.To], box)}}}
 }
 
-// Copy is what a transfer takes that a device makes itself. The times of its terms add up to its time.
+// Copy is what a transfer takes that a device makes itself, without its start. The times of its terms add up to its time.
 type Copy struct {
+	Start     Interval
 	Time      Interval
 	Terms     []Term
 	Exchanged bool // what another device wrote is in it as the machine file has it (Cache.Exchange)
@@ -241,13 +275,14 @@ func carried(g *ir.Graph, s done, m *machine.Machine, h *history) (c Copy, err e
 	}
 	x := pricing{device: d, work: s.work, units: 1, even: 1}
 	c.Terms, _ = x.travel(s, h, false)
-	c.Time, c.Exchanged = total(c.Terms), exchanges(d).Known()
+	c.Start, c.Time, c.Exchanged = seconds(d.Launch), total(c.Terms), exchanges(d).Known()
 	return c, nil
 }
 
 // one prices a kernel.
 func one(of done, h *history) (Kernel, error) {
-	x := of.kernel
+	kernel := *of.kernel
+	x := &kernel
 	out := Kernel{Node: of.node.ID, Name: x.analysis.Kernel.Name, Work: of.work}
 	if found, _, lanes, ok := x.rowVectors(); ok && x.kind.Has(schedule.Thread) {
 		if a, w, ok := fewElements(x.analysis, found, lanes); ok {
@@ -463,6 +498,9 @@ func columns(x *pricing, c *nest.Contraction, list []level) (times float64, stay
 	return float64((c.Row.Extent + m - 1) / m), stay
 }
 
+// meanwhile is what terms say of what arrives while register tiles multiply: columns in place that further tiles of rows read again, and what is prefetched.
+const meanwhile = ", meanwhile"
+
 // travel is the time that operands take from where they are, by the level that has them; of rows, from behind the first cache, through which all that they load
 // and store goes already. What is written is apart if it does not travel at the same time.
 func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term) {
@@ -472,7 +510,10 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 			list[i].bytes *= max(x.even, 1/float64(x.units))
 		}
 	}
-	type traffic struct{ read, written float64 }
+	type traffic struct {
+		read, written float64
+		meanwhile     float64 // read, while a product multiplies
+	}
 	all := make([]traffic, len(list))
 	add := func(i int, bytes float64, write bool) {
 		if write {
@@ -483,6 +524,7 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 	}
 	exchanged := 0.0
 	product, ok := unpacked(x)
+	byLine := lineByLine(x)
 	for n, t := range x.work.Touches {
 		t.Bytes *= t.Pieces.Lines
 		times, stay := x.lines(t, list)
@@ -491,7 +533,7 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {
 			others = h.foreign(t, s.units[n], x.units)
 		}
-		for _, from := range h.sources(x.work, t, exchanges(x.device).Known()) {
+		for _, from := range h.sources(x.work, s.takes, t, exchanges(x.device).Known()) {
 			others := others
 			if from.other {
 				others = 1
@@ -502,11 +544,17 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 					exchanged += p * others * t.Bytes
 					p *= max(0, 1-others)
 				}
-				if inColumns {
+				switch {
+				case inColumns:
 					p *= list[i].columns
+					all[min(i, stay)].meanwhile += p * t.Bytes * (times - 1)
+					add(i, p*t.Bytes, false)
+				case byLine && prefetched(x, t.Operand):
+					all[i].meanwhile += p * t.Bytes
+				default:
+					add(i, p*t.Bytes, t.Write)
+					add(min(i, stay), p*t.Bytes*(times-1), t.Write)
 				}
-				add(i, p*t.Bytes, t.Write)
-				add(min(i, stay), p*t.Bytes*(times-1), t.Write)
 			}
 		}
 	}
@@ -524,6 +572,9 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 			written = append(written, Term{list[i].name, over(n.written, list[i].write)})
 		default:
 			terms = append(terms, Term{list[i].name, list[i].over(n.read, n.written)})
+		}
+		if n.meanwhile > 0 {
+			terms = append(terms, Term{list[i].name + meanwhile, list[i].over(n.meanwhile, 0)})
 		}
 	}
 	return terms, written

@@ -117,6 +117,65 @@ func TestColumnsFromFar(t *testing.T) {
 	}
 }
 
+// TestPrefetchedColumns: tiles that read and write a line of a row wait for the columns that they pack, if these are in no cache near by, and not for those that they prefetch; nor do tiles of two lines wait.
+func TestPrefetchedColumns(t *testing.T) {
+	m, s := laptop(t), sample.New("packed")
+	s.Product(s.Float(512, 1000), s.Float(1000, 8000))
+	waits := func(columns int64, p schedule.Prefetch) float64 {
+		g := scheduled(t, s)
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				k.Configs[0].Stages[0] = schedule.Stage{Algorithm: schedule.Contraction, Prefetch: p, Tiles: []schedule.Tiling{
+					{Role: schedule.RoleM, Sizes: []int64{512, 8}}, {Role: schedule.RoleN, Sizes: []int64{columns, columns, 16}}, {Role: schedule.RoleK, Sizes: []int64{500}}},
+					Placements: []schedule.Placement{{Operand: "Y", Scope: schedule.DeviceScope, Panels: 1}}}
+			}
+		}
+		list, err := price.Program(g, m, price.Settings{Units: 1, Targets: targets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return term(list, "memory") - term(list, "memory, not hidden") - term(list, "memory, meanwhile")
+	}
+	least := waits(16, schedule.PrefetchColumns) // for rows and results
+	for _, c := range []struct {
+		columns   int64
+		prefetch  schedule.Prefetch
+		low, high float64
+	}{{16, schedule.PrefetchNothing, 2.5, 3}, {16, schedule.PrefetchRows, 2.5, 2.7}, {16, schedule.PrefetchMacroTile, 1, 1}, {32, schedule.PrefetchNothing, 0, 0}} {
+		if got := waits(c.columns, c.prefetch); got < c.low*least || got > c.high*least || least == 0 {
+			t.Errorf("tiles of %d columns, prefetch %s, wait for memory %v s, for results and rows %v s", c.columns, c.prefetch, got, least)
+		}
+	}
+}
+
+// TestLeaving: where others use the last cache, what a program reads again after a while comes from memory in part: the more, the longer the program takes meanwhile. What it reads again at once does not, nor what a core's own
+// caches have.
+func TestLeaving(t *testing.T) {
+	from := func(lasts float64, whiles int, rows int64) float64 {
+		m, s := laptop(t), sample.New("while")
+		last := &m.Devices[0].Caches[len(m.Devices[0].Caches)-1]
+		if lasts > 0 {
+			last.Lasts = machine.Exactly(lasts)
+		}
+		s.Reduce("sum", s.Float(rows, 16384), 1)
+		x := s.Float(4000)
+		for range whiles {
+			x = s.Each("erfc", x)
+		}
+		list, err := price.Program(scheduled(t, s), m, price.Settings{Units: 1, Targets: targets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return term(list, "memory")
+	}
+	if none, soon, late := from(0, 20, 64), from(1e-3, 1, 64), from(1e-3, 20, 64); none > 0 || soon > late/10 || late <= from(2e-3, 20, 64) {
+		t.Errorf("from memory: %v s if it stays, %v s soon, %v s late", none, soon, late)
+	}
+	if near := from(1e-3, 20, 1); near > from(1e-3, 20, 64)/100 {
+		t.Errorf("of what a core has in its own caches %v s come from memory", near)
+	}
+}
+
 // TestTransformedTiles: a convolution on transformed tiles of 4 x 4 results has 36 products for 16 results where the direct one has 144.
 func TestTransformedTiles(t *testing.T) {
 	const graph = `tapc 1

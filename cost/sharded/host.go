@@ -56,7 +56,8 @@ type host struct {
 type timed struct{ alone, together *price.Kernel }
 
 // host adds the steps of a schedule: a group of threads has the steps of its devices in the order of the schedule, copies among them, which
-// the device makes that has or wants the result, or nobody where what is sent is read in place; what another group gives has been counted by that, which arrives a latency later.
+// the device makes that has or wants the result, or nobody where what is sent is read in place. What another group gives has been counted by that, and who waits for it sees it a latency later,
+// even if it is there long: the count and what is sent are in the other's caches.
 func (b *placing) host(order []ir.NodeID, kernels map[ir.NodeID]timed, copies [2]map[ir.NodeID]price.Copy, groups int, out *Report) error {
 	plan, err := planOf(b.g, order)
 	if err != nil {
@@ -64,8 +65,8 @@ func (b *placing) host(order []ir.NodeID, kernels map[ir.NodeID]timed, copies [2
 	}
 	h := &host{to: &b.builder, lines: &b.lines, plan: plan, kernels: kernels, copies: copies, groups: groups,
 		last: slices.Repeat([]int{-1}, groups), done: make([][]int, len(b.devices))}
-	for g := 1; g < groups; g++ { // the caller's thread wakes the others
-		h.last[g] = h.signal(0, g)
+	for g := 1; g < groups; g++ {
+		h.last[g] = h.begin(g)
 	}
 	for i, id := range order {
 		if x := h.step(i, id); x != nil {
@@ -127,20 +128,23 @@ func (h *host) step(i int, id ir.NodeID) (said *propagate.Transfer) {
 	t, bounds := simulate.Task{Name: h.to.g.Name(id), Device: s.Device}, price.Interval{}
 	if body, ok := h.to.g.Node(id).Body.(*schedule.Transfer); ok {
 		x := h.lines.send(id, body, &t, h.plan.Aliased(body), h.copies[0][id])
-		t.Shared = h.copies[1][id].Time.Value
+		if c := h.copies[1][id]; t.Seconds > 0 {
+			t.Shared = c.Time.Value + c.Start.Value
+		}
 		said, bounds = &x, price.Interval{Value: t.Seconds, Low: x.Ways[0].Seconds.Low, High: x.Ways[0].Seconds.High}
 	} else {
 		k := h.kernels[id]
 		t.Seconds, t.Shared, bounds = k.alone.Time.Value, k.together.Time.Value, k.alone.Time
 		h.to.operations += k.alone.Work.Operations()
 	}
-	group := s.Device % h.groups
+	group, before := s.Device%h.groups, []int(nil)
 	if h.last[group] >= 0 {
-		t.After = append(t.After, h.last[group])
+		before = []int{h.last[group]}
 	}
+	t.After = slices.Clone(before)
 	for _, w := range s.Waits {
 		if w.Device%h.groups != group {
-			t.After = append(t.After, h.signal(w.Device, s.Device, h.done[w.Device][w.Steps-1]))
+			t.After = append(t.After, h.signal(w.Device, s.Device, append(slices.Clip(before), h.done[w.Device][w.Steps-1])...))
 		}
 	}
 	h.last[group] = len(h.to.program.Tasks)
@@ -149,12 +153,27 @@ func (h *host) step(i int, id ir.NodeID) (said *propagate.Transfer) {
 	return said
 }
 
+// begin adds the time from when the caller begins to when another group does, which that is not told alone but what it has to do: with the signal by which it ends it is what threads take that begin
+// to share a kernel, where that is known.
+func (h *host) begin(group int) int {
+	l := h.lines.link(h.lines.place.Order[0], h.lines.place.Order[group]).Latency
+	first, _ := h.lines.place.Layout.Find(h.lines.place.At[h.lines.place.Order[0]])
+	if r := first.Region; r.Value > 2*l.Value {
+		l = machine.Figure{Value: r.Value - l.Value, Low: max(l.Value, r.Low-l.Value), High: r.High - l.Value}
+	}
+	return h.wait(0, group, l)
+}
+
 // signal adds the time from what one device has done to when another sees it.
 func (h *host) signal(from, to int, after ...int) int {
-	l := h.lines.link(h.lines.place.Order[from], h.lines.place.Order[to])
+	return h.wait(from, to, h.lines.link(h.lines.place.Order[from], h.lines.place.Order[to]).Latency, after...)
+}
+
+// wait adds such a time.
+func (h *host) wait(from, to int, latency machine.Figure, after ...int) int {
 	i := len(h.to.program.Tasks)
-	h.to.add(simulate.Task{Name: h.plan.Devices[to].Name + " waits for " + h.plan.Devices[from].Name, Device: -1, Latency: l.Latency.Value, After: after},
-		price.Interval{Value: l.Latency.Value, Low: l.Latency.Low, High: l.Latency.High}, nil)
+	h.to.add(simulate.Task{Name: h.plan.Devices[to].Name + " waits for " + h.plan.Devices[from].Name, Device: -1, Latency: latency.Value, After: after},
+		price.Interval{Value: latency.Value, Low: latency.Low, High: latency.High}, nil)
 	return i
 }
 

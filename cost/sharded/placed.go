@@ -153,7 +153,7 @@ func (b *placing) flow(id ir.NodeID, t *schedule.Transfer) propagate.Transfer {
 	return said
 }
 
-// send fills the task of a transfer, and gives what there is to say of it. A task of a device is a copy that it makes itself: it passes no port, takes no latency, and what its caches and those
+// send fills the task of a transfer, and gives what there is to say of it. A task of a device is a copy that it makes itself: it passes no port, takes no latency, and beside its start what its caches and those
 // of the other device take for it; if these are not known, at least what the link takes. One that is in place takes nothing.
 func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPlace bool, own price.Copy) propagate.Transfer {
 	g := l.graph
@@ -183,6 +183,10 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 			for _, o := range own.Terms {
 				terms = append(terms, propagate.Term{What: "to and from " + o.What, Seconds: o.Time.Value})
 			}
+		}
+		if !inPlace {
+			travel = travel.Plus(own.Start)
+			terms = append(terms, propagate.Term{What: "start of the copy", Seconds: own.Start.Value})
 		}
 	}
 	x.Latency, x.Seconds = latency.Value, travel.Value
