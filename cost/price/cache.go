@@ -40,7 +40,7 @@ type memory struct {
 	code    float64
 }
 
-// visit is when a box of a buffer was touched last: how many bytes the device had touched, in all, and how many seconds it had worked; and how units have touched it since it was written.
+// visit is when a box of a buffer was touched last: how many bytes the device had touched, in all, and how many seconds it had worked in the middle of the step; and how units have touched it since it was written.
 type visit struct {
 	by     *history
 	buffer ir.NodeID
@@ -126,7 +126,7 @@ func (h *history) touch(s done) {
 		if len(s.units) > 0 {
 			now = held(h.held(t), s.units[i], t.Write)
 		}
-		v := visit{by: h, buffer: id, box: t.Box, step: h.steps, at: h.now, among: h.memory.now, took: h.took, held: now}
+		v := visit{by: h, buffer: id, box: t.Box, step: h.steps, at: h.now, among: h.memory.now, took: h.took - s.takes/2, held: now}
 		h.last[p] = note(h.last[p], v)
 		if h.process != nil && t.Write {
 			h.written[p] = note(h.written[p], v)
@@ -190,16 +190,16 @@ type source struct {
 	other    bool
 }
 
-// distance is how many bytes a device has touched since, and all devices that share a cache with it, and how many seconds ago that was.
+// distance is how many bytes a device has touched since, and all devices that share a cache with it, and how many seconds ago that was, from the middle of one step to that of the other.
 type distance struct{ own, all, ago float64 }
 
 // sources gives where what a kernel touches that takes so many seconds was last. A cache of as many bytes as were touched since, with those of the kernel itself, has it still. Of other devices it says
 // something if it is asked to.
 func (h *history) sources(w *work.Work, takes float64, t work.Touch, others bool) (list []source) {
-	own, v, whole := source{part: 1, distance: distance{h.all, h.memory.all, h.took + takes}}, h.find(t), cells(t.Box)
+	own, v, whole := source{part: 1, distance: distance{h.all, h.memory.all, h.took + takes/2}}, h.find(t), cells(t.Box)
 	since, bytes := 0, w.Bytes()
 	if v != nil {
-		own.distance, since = distance{min(h.now-v.at+bytes, h.all), min(h.memory.now-v.among+bytes, h.memory.all), h.took - v.took + takes}, v.step
+		own.distance, since = distance{min(h.now-v.at+bytes, h.all), min(h.memory.now-v.among+bytes, h.memory.all), h.took - v.took + takes/2}, v.step
 	}
 	id := h.origin(t.Buffer)
 	for _, o := range h.written[h.place(id)] {
@@ -209,7 +209,7 @@ func (h *history) sources(w *work.Work, takes float64, t work.Touch, others bool
 		if both, ok := t.Box.Intersect(o.box); ok {
 			part := min(own.part, cells(both)/whole)
 			own.part -= part
-			list = append(list, source{part, distance{o.by.now - o.at + bytes, min(h.memory.now-o.among+bytes, h.memory.all), 0}, true})
+			list = append(list, source{part, distance{o.by.now - o.at + bytes, min(h.memory.now-o.among+bytes, h.memory.all), o.by.took - o.took + takes/2}, true})
 		}
 	}
 	return append(list, own)
@@ -222,6 +222,7 @@ type level struct {
 	kept  []point        // what it still has of what is touched in turns
 	own   bool           // it is a cache that each unit has for itself
 	near  bool           // it is the first or second cache: what comes from there without being fetched ahead comes meanwhile
+	far   bool           // it is memory, or what is behind the nearer part of a cache
 	part  float64        // of a cache that the device shares with others, whose size is that of its part
 	lasts float64        // seconds after which half of what nobody touches is gone; 0 if it stays
 	ports bool           // it reads and writes at the same time
@@ -244,6 +245,7 @@ func levels(d *machine.Device, units int64) (list []level) {
 		copies, reading := c.Reached(units)
 		l := levelOf(c.Name, copies, reading)
 		l.bytes, l.kept, l.own, l.near, l.part = n*float64(c.Bytes), curve(d, i), c.Units == 1, c.Units == 1 && behind < 2, part
+		l.far = i > 0 && d.Near(i-1)
 		l.lasts = c.Lasts.Value
 		if d.Near(i) {
 			l.lasts = d.Caches[i+1].Lasts.Value
@@ -261,7 +263,7 @@ func levels(d *machine.Device, units int64) (list []level) {
 		list = append(list, l)
 	}
 	memory := levelOf("memory", d.MemoryBandwidth(units), d.MemoryRead(units))
-	memory.columns = columns
+	memory.columns, memory.far = columns, true
 	return append(list, memory)
 }
 
