@@ -162,6 +162,27 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestProducts: products by which rates are measured have as much for each of all units to do as one for one unit alone, whose operands are about what a small second cache has.
+func TestProducts(t *testing.T) {
+	for _, units := range []int64{2, 4, 16, 64} {
+		d, alone := two(), map[string]float64{}
+		d.Units = units
+		for _, p := range probes(&d) {
+			if p.what != products || p.row != "" {
+				continue
+			}
+			size, float := map[string]float64{"float32": 4, "float64": 8}[p.dtype]
+			if bytes := 3 * size * math.Pow(p.things/2, 2./3); p.threads == 1 {
+				if alone[p.dtype] = p.things; float && (bytes < 256<<10 || bytes > 512<<10) {
+					t.Errorf("%s: operands of %v bytes", p.dtype, bytes)
+				}
+			} else if part := p.things / float64(units) / alone[p.dtype]; part < 0.8 || part > 1.01 {
+				t.Errorf("%s: each of %d units does %.2f of what one alone does", p.dtype, units, part)
+			}
+		}
+	}
+}
+
 // TestLinked: of times that a link of a known latency and bandwidth would give, the figures are these; plans of the programs are plans.
 func TestLinked(t *testing.T) {
 	for _, devices := range []int64{2, 3, 8} {

@@ -86,9 +86,7 @@ func probes(d *machine.Device) (list []probe) {
 			dtype string
 			n     int64
 		}{{"float32", 192}, {"float64", 144}} { // which the second cache has
-			if threads > 1 {
-				s.n *= 2
-			}
+			s.n = int64(math.Cbrt(float64(threads))*float64(s.n)) / 16 * 16 // as much for each
 			add(probe{what: products, dtype: s.dtype, threads: threads, things: 2 * float64(s.n*s.n*s.n)}, "products", func(g *sample.Graph) {
 				g.Product(g.Tensor(s.dtype, s.n, s.n), g.Tensor(s.dtype, s.n, s.n))
 			})
