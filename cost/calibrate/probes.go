@@ -97,33 +97,7 @@ func probes(d *machine.Device) (list []probe) {
 			add(probe{what: reading, cache: i, threads: threads, things: 8 * float64(n)}, "sums", func(g *sample.Graph) { sums(g, 2*n) })
 		}
 	}
-	for i, c := range d.Caches {
-		for _, beyond := range []bool{false, true} {
-			n := c.Bytes / 4
-			if beyond {
-				n = int64(machine.More*float64(c.Bytes)) / 4
-			}
-			add(probe{what: keeping, cache: i, threads: 1, things: 4 * float64(n), beyond: beyond}, "sums", func(g *sample.Graph) { sums(g, n) })
-		}
-	}
-	for i := range d.Caches {
-		if last := len(d.Caches) - 1; i != last && !(i == last-1 && d.Near(i)) {
-			continue
-		}
-		n := 2 * cellsIn(d, i, 1) / rowOfColumns
-		add(probe{what: columns, cache: i, threads: 1, things: float64(4 * n * rowOfColumns)}, "columns", func(g *sample.Graph) { g.Product(g.Float(1, n), g.Float(n, rowOfColumns)) })
-	}
-	if n := untouchedIn(d); n > 0 {
-		for _, w := range []what{lasting, period} {
-			add(probe{what: w, threads: 1, things: float64(n)}, "untouched", func(g *sample.Graph) {
-				sums(g, n/4)
-				x := g.Float(idle)
-				for range whiles {
-					x = g.Each("erfc", x)
-				}
-			})
-		}
-	}
+	probeCaches(d, add)
 	for _, dtype := range []string{"float32", "float64"} {
 		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) { chain(g, dtype) })
 		add(probe{what: functions, dtype: dtype, threads: 1, things: functional * cells}, "functions", func(g *sample.Graph) { g.Each("exp", g.Tensor(dtype, cells)) })
@@ -165,6 +139,34 @@ func probes(d *machine.Device) (list []probe) {
 	return list
 }
 
+// probeCaches adds what is measured of caches beside how fast copies and sums are: what they keep, how long that lasts, and how fast right factors in place come.
+func probeCaches(d *machine.Device, add func(p probe, name string, make func(g *sample.Graph))) {
+	for i, c := range d.Caches {
+		for _, beyond := range []bool{false, true} {
+			n := c.Bytes / 4
+			if beyond {
+				n = int64(machine.More*float64(c.Bytes)) / 4
+			}
+			add(probe{what: keeping, cache: i, threads: 1, things: 4 * float64(n), beyond: beyond}, "sums", func(g *sample.Graph) { sums(g, n) })
+		}
+	}
+	for i := nearLast(d); i < len(d.Caches); i++ {
+		n := 2 * cellsIn(d, i, 1) / rowOfColumns
+		add(probe{what: columns, cache: i, threads: 1, things: float64(4 * n * rowOfColumns)}, "columns", func(g *sample.Graph) { g.Product(g.Float(1, n), g.Float(n, rowOfColumns)) })
+	}
+	if n := untouchedIn(d); n > 0 {
+		for _, w := range []what{lasting, period} {
+			add(probe{what: w, threads: 1, things: float64(n)}, "untouched", func(g *sample.Graph) {
+				sums(g, n/4)
+				x := g.Float(idle)
+				for range whiles {
+					x = g.Each("erfc", x)
+				}
+			})
+		}
+	}
+}
+
 // chain is arithmetic that goes from one step to the next.
 func chain(g *sample.Graph, dtype string) {
 	x, y := g.Tensor(dtype, cells), g.Tensor(dtype, cells)
@@ -203,15 +205,24 @@ func cellsIn(d *machine.Device, cache int, threads int64) int64 {
 
 // untouchedIn is how many bytes only the last cache has, or its nearer part, for which it is measured how long they stay; none if others have them, too.
 func untouchedIn(d *machine.Device) int64 {
-	last := len(d.Caches) - 1
-	if last > 0 && d.Near(last-1) {
-		last--
+	near := nearLast(d)
+	if near < 1 {
+		return 0
 	}
-	n := min(d.Caches[last].Bytes/2, untouched)
-	if last == 0 || n < machine.Passes*d.Caches[last-1].Bytes {
+	n := min(d.Caches[near].Bytes/2, untouched)
+	if n < machine.Passes*d.Caches[near-1].Bytes {
 		return 0
 	}
 	return n
+}
+
+// nearLast is the last cache, or its nearer part; -1 if there is none.
+func nearLast(d *machine.Device) int {
+	last := len(d.Caches) - 1
+	if last > 0 && d.Near(last-1) {
+		return last - 1
+	}
+	return last
 }
 
 // conclude gives a device what was measured.
@@ -314,33 +325,24 @@ func giveKept(d *machine.Device, p *probe) {
 // giveLasts gives the last cache the time that what nobody touches stays there: of what is read after a while the part is gone that it takes longer by, as if that came from memory. A cache that has
 // nearly all of it then is used by nobody else.
 func giveLasts(d *machine.Device, list []probe) {
-	last, while := len(d.Caches)-1, 0.0
-	if last < 0 {
+	i := slices.IndexFunc(list, func(p probe) bool { return p.what == lasting })
+	j := slices.IndexFunc(list, func(p probe) bool { return p.what == period })
+	if i < 0 || j < 0 {
 		return
 	}
-	near := &d.Caches[last]
-	if last > 0 && d.Near(last-1) {
-		near = &d.Caches[last-1]
+	near, far := d.Caches[nearLast(d)].Read.Value, d.UnitRead.Value
+	if near < apart*far {
+		return
 	}
-	for i := range list {
-		if list[i].what == period {
-			while = Usual(list[i].times)
-		}
+	f, while := list[i].rate(list[i].things), Usual(list[j].times)
+	gone := func(rate float64) float64 { return (1/rate - 1/near) / (1/far - 1/near) }
+	if gone(f.Value) <= leastGone {
+		return
 	}
-	for i := range list {
-		p := &list[i]
-		if p.what != lasting || near.Read.Value < apart*d.UnitRead.Value {
-			continue
-		}
-		after := func(rate float64) float64 {
-			gone := (1/rate - 1/near.Read.Value) / (1/d.UnitRead.Value - 1/near.Read.Value)
-			return while * math.Pow(1/min(max(gone, leastGone), mostGone)-1, 1.0/machine.Leaving)
-		}
-		f := p.rate(p.things)
-		if lasts := after(f.Value); lasts < after(1e18) {
-			d.Caches[last].Lasts = machine.Figure{Value: lasts, Low: after(f.Low), High: after(f.High)}
-		}
+	after := func(rate float64) float64 {
+		return while * math.Pow(1/min(max(gone(rate), leastGone), mostGone)-1, 1.0/machine.Leaving)
 	}
+	d.Caches[len(d.Caches)-1].Lasts = machine.Figure{Value: after(f.Value), Low: after(f.Low), High: after(f.High)}
 }
 
 // Least and greatest part of what nobody has touched for a while that is gone, of which it is said how long it stays.

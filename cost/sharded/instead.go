@@ -98,10 +98,24 @@ func (l *lines) sends(way *propagate.Way, from, to ir.NodeID, bytes float64, hos
 	}
 	way.Terms = append(way.Terms, propagate.Term{What: what, Seconds: travel.Value})
 	all := travel.Plus(latency)
+	if hosted { // the device makes the copy itself
+		f := l.launch(to)
+		way.Terms = append(way.Terms, propagate.Term{What: startOfCopy, Seconds: f.Value})
+		all = all.Plus(price.Interval{Value: f.Value, Low: f.Low, High: f.High})
+	}
 	way.Bytes += bytes
 	way.Sent.Add(link, bytes)
 	way.Seconds.Value, way.Seconds.Low, way.Seconds.High = way.Seconds.Value+all.Value, way.Seconds.Low+all.Low, way.Seconds.High+all.High
 }
+
+// launch is what a kernel or a copy of a device takes to begin.
+func (l *lines) launch(device ir.NodeID) machine.Figure {
+	d, _ := l.place.Layout.Find(l.place.At[device])
+	return d.Launch
+}
+
+// startOfCopy is what terms say of that of a copy.
+const startOfCopy = "start of the copy"
 
 // slowest is the time of bytes on a link, if it takes longer than on those before.
 func slowest(before price.Interval, bytes float64, w machine.Figure) price.Interval {

@@ -186,7 +186,7 @@ func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPla
 		}
 		if !inPlace {
 			travel = travel.Plus(own.Start)
-			terms = append(terms, propagate.Term{What: "start of the copy", Seconds: own.Start.Value})
+			terms = append(terms, propagate.Term{What: startOfCopy, Seconds: own.Start.Value})
 		}
 	}
 	x.Latency, x.Seconds = latency.Value, travel.Value
