@@ -42,6 +42,7 @@ type Backend struct {
 type MemoryTerm struct {
 	What  string
 	Bytes int64
+	Code  bool // an estimate, before compilers write it
 }
 
 // Processors are what some options of outputs name.

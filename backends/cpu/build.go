@@ -76,7 +76,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 			m.Processors = append(m.Processors, t.Name)
 		}
 	}
-	parts, err := interruptible.Value(ctx, func() ([]part, error) { return src.parts(targets, what, opt.Weights != "") })
+	kernels, err := interruptible.Value(ctx, func() (written, error) { return src.form.code(0, targets) })
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	var files outputfile.Files // the program, and what is beside it
 	defer files.Discard()
 	opt.begin("compile")
-	objects, err := objects(ctx, c, dir, parts, src, load, opt, what, &files)
+	objects, err := objects(ctx, c, dir, kernels, src, load, opt, what, &files)
 	if err != nil {
 		return err
 	}
@@ -169,16 +169,6 @@ func constantsObject(ctx context.Context, c *toolchain.Compiler, dir string, b *
 	return object, c.Run(ctx, dir, "-c", path, "-o", object)
 }
 
-// parts writes a program as files that compile on their own.
-func (s *Source) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
-	c, err := s.form.code(0, targets)
-	if err != nil {
-		return nil, err
-	}
-	text, err := s.whole(c.calls, what, separate)
-	return append(c.parts, part{"program", text, nil}), err
-}
-
 // whole writes the file of the program, with the calls of its code.
 func (s *Source) whole(calls string, what artifact, separate bool) (string, error) {
 	var out strings.Builder
@@ -257,7 +247,7 @@ func (e *emitter) files(name string) ([]part, error) {
 	var out []part
 	var text strings.Builder
 	flush := func(flags ...string) {
-		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), slices.Concat(e.unit.Target.Flags, flags)})
+		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), slices.Concat(e.unit.Target.Flags, flags), e.unit.Target.Name, []*program{e.program}})
 		text.Reset()
 	}
 	for _, kind := range []struct {

@@ -66,9 +66,11 @@ type written struct {
 
 // part is a file of C.
 type part struct {
-	name  string
-	text  string
-	flags []string
+	name     string
+	text     string
+	flags    []string
+	target   string     // what --cpu calls the processors that it is for
+	programs []*program // whose kernels it has
 }
 
 const header = `// %s
@@ -134,7 +136,7 @@ func prepareMade(g *ir.Graph, name, version string, made *cabi.Made) (*Source, e
 // Text writes the program in one file, for one target. What is built of the source does not depend on it.
 func (s *Source) Text(t isa.Target) (*Text, error) {
 	p := *s.program
-	p.Memory = unit.NewMemory(p.g, p.Constants)
+	p.Memory, p.sizes = unit.NewMemory(p.g, p.Constants), nil
 	c, err := p.single(t)
 	if err == nil {
 		err = p.checkConfigs([]isa.Target{t})
@@ -154,6 +156,7 @@ type program struct {
 	steps   []ir.NodeID
 	forms   map[ir.NodeID]nest.Forms // what kernels are
 	made    *cabi.Made               // nil if that is not said
+	sizes   []cabi.Code              // what was compiled for each target; nil before
 	devices *devices.Plan            // nil for one
 	*unit.Memory
 }
@@ -220,7 +223,7 @@ type code struct {
 	about      []string // what the kernels are, and where they stand in the user's file
 	first      *schedule.Kernel
 	text       string
-	bytes      int64 // of its instructions, at most
+	bytes      int64 // of its instructions, about
 	written    bool  // out for vectors and registers, so that compilers need not do more than translate it
 	workspaces []schedule.Workspace
 	asked      []unit.Ask // by the first
@@ -321,19 +324,20 @@ func (e *emitter) write(node *ir.Node, a *nest.Analysis) (*code, error) {
 		return nil, diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
 	about := append(cnest.About(e.g, a.Kernel), "  "+c.String())
-	return &code{about: about, first: a.Kernel, text: text, bytes: codeBytes(text, c) + e.unit.Table.Inlined, written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
+	return &code{about: about, first: a.Kernel, text: text, bytes: codeBytes(e.unit.Target, text, c), written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
 }
 
-// Bytes of the instructions of a kernel: what each has, and for each character of its C, of products and of others, which have functions in place.
+// Bytes of the instructions of a kernel for each character of its C, of products and of others, and for a target without products and additions in one, which has functions in place for
+// them. Medians of kernels of tools/bench/predict: a fourth of them has less than half or more than twice of it.
 const (
-	leastCode   = 512
 	productCode = 0.7
-	otherCode   = 1.2
+	otherCode   = 0.35
+	plainCode   = 1.3
 )
 
-// codeBytes is what the instructions of a kernel take at most by its config, which may be none, and the characters of its C: without the blanks at the beginning of lines, comments, and
-// the lines that begin functions, whose names say for which of several processors they are.
-func codeBytes(text string, c *schedule.Config) int64 {
+// codeBytes estimates what the instructions of a kernel take for a target by its config, which may be none, and the characters of its C: without the blanks at the beginning of lines,
+// comments, and the lines that begin functions, whose names say for which of several processors they are. What a program has is read from its objects (code.go).
+func codeBytes(t isa.Target, text string, c *schedule.Config) int64 {
 	characters := 0
 	for line := range strings.Lines(text) {
 		code := strings.TrimSpace(line)
@@ -343,10 +347,13 @@ func codeBytes(text string, c *schedule.Config) int64 {
 		}
 	}
 	each := otherCode
-	if c != nil && slices.ContainsFunc(c.Stages, func(s schedule.Stage) bool { return s.Algorithm == schedule.Contraction }) {
+	switch {
+	case t.Vector <= 16:
+		each = plainCode
+	case c != nil && slices.ContainsFunc(c.Stages, func(s schedule.Stage) bool { return s.Algorithm == schedule.Contraction }):
 		each = productCode
 	}
-	return leastCode + int64(each*float64(characters))
+	return int64(each * float64(characters))
 }
 
 // begin begins a kernel, for which there are workspaces.

@@ -12,11 +12,12 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 )
 
-// What a program has in memory is known when it is compiled. Tensors are as large as the graph says; the rest is bounded here,
+// What a program has in memory is known when it is compiled. Tensors are as large as the graph says, and code as compilers wrote it; the rest is bounded here,
 // and a test holds programs to it.
 const (
 	processBytes   = 2_020_000 // the C library, the run-time library, the buffers of files, and the main thread's stack
 	libraryBytes   = 560_000   // the C library's mathematical functions, which are a library of their own
+	fusedBytes     = 192 << 10 // of these, products and additions in one, which other kernels have as instructions
 	stepBytes      = 512       // what is said of a step, and its call
 	stackBytes     = 16 << 10  // the part of a thread's stack that is used, without arrays
 	unpackingBytes = 96 << 10  // the buffers through which an input is unpacked
@@ -54,13 +55,16 @@ func (p *program) memoryTerms() []backends.MemoryTerm {
 		}
 	}
 	process := int64(processBytes) + p.Process.Stack
-	if p.Process.Library {
+	switch {
+	case p.Process.Library:
 		process += libraryBytes
+	case p.Process.Fused:
+		process += fusedBytes
 	}
 	arena := inMemory(p.ArenaBytes()) - untouched(p)
 	return []backends.MemoryTerm{
 		{What: "the process: C library, buffers of files, stack", Bytes: process},
-		{What: fmt.Sprintf("code of %d kernels", steps), Bytes: p.Process.Code + steps*stepBytes},
+		{What: fmt.Sprintf("code of %d kernels", steps), Bytes: p.Process.Code + steps*stepBytes, Code: true},
 		{What: "constants", Bytes: p.Block.Bytes},
 		{What: "inputs", Bytes: inputs},
 		{What: "outputs", Bytes: outputs},

@@ -173,7 +173,7 @@ func (p *program) madeBy() *cabi.Made { return p.made }
 // description is what the program says of itself.
 func (p *program) description() *cabi.Description {
 	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Origin: cabi.Origin{Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(), Made: p.made},
-		Inputs: p.describeAll(p.Inputs, p.Sources), Outputs: p.describeAll(p.Outputs, p.Sinks), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes,
+		Inputs: p.describeAll(p.Inputs, p.Sources), Outputs: p.describeAll(p.Outputs, p.Sinks), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes, Code: p.sizes,
 			Peak: p.peakBytes(), Thread: cabi.Thread{Arena: p.Thread, Bytes: p.threadBytes(), Workspaces: p.Process.Workspaces}, Groups: p.groups()}, Allow: schedule.Allowed(p.g).Words()}
 	for i, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {

@@ -173,16 +173,20 @@ func (x *shared) files() []part {
 		greatest.prelude() + template.Type
 	flags := greatest.unit.Target.Flags
 	var out []part
+	var programs []*program
+	for _, e := range x.versions {
+		programs = append(programs, e.program)
+	}
 	run := top + fmt.Sprintf("#define TAPC_TARGET %d\n\n", x.place)
 	for i, f := range x.families {
 		own := flags
 		if f.written {
 			own = slices.Concat(flags, []string{writtenFlag})
 		}
-		out = append(out, part{fmt.Sprintf("kernels%d_%d", x.target, i), top + "// " + f.about + "\n" + f.c.Text, own})
+		out = append(out, part{fmt.Sprintf("kernels%d_%d", x.target, i), top + "// " + f.about + "\n" + f.c.Text, own, greatest.unit.Target.Name, programs})
 		run += f.c.Declare
 	}
-	return append(out, part{fmt.Sprintf("run%d", x.target), run + x.run.Text, flags})
+	return append(out, part{fmt.Sprintf("run%d", x.target), run + x.run.Text, flags, greatest.unit.Target.Name, programs})
 }
 
 // code is as a form has it.

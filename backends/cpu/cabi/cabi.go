@@ -86,8 +86,15 @@ type Kernel struct {
 // thread takes: in the arena, and altogether. Of a program for several devices also what groups of threads take.
 type Memory struct {
 	Arena, Constants, Peak int64
+	Code                   []Code // nil if no compiler wrote it
 	Thread                 Thread
 	Groups                 Groups
+}
+
+// Code is what was compiled for some processors: instructions of kernels, and constants among them. Peak has the most of it.
+type Code struct {
+	Processor string `json:"processor"`
+	Bytes     int64  `json:"bytes"`
 }
 
 // Thread is what a further thread takes: in the arena at most, and altogether but for that; and what kernels have there.
@@ -149,7 +156,7 @@ func (m Memory) Max(n Memory) Memory {
 		thread.Workspaces = thread.Workspaces.With(x)
 	}
 	groups.Devices, groups.Bytes = max(m.Groups.Devices, n.Groups.Devices), max(m.Groups.Bytes, n.Groups.Bytes)
-	return Memory{max(m.Arena, n.Arena), m.Constants, max(m.Peak, n.Peak), thread, groups}
+	return Memory{max(m.Arena, n.Arena), m.Constants, max(m.Peak, n.Peak), m.Code, thread, groups}
 }
 
 // Fields gives those of a tapc_program that say what they are, in C.
@@ -230,6 +237,12 @@ func (d *Description) JSON() (string, error) {
 		return errors.Join(field("shared_constants_bytes", d.Sizes.Shared), list("dims", len(d.Sizes.Dims), func(i int) any { return d.Sizes.Dims[i] }),
 			list("sizes", len(d.Sizes.Versions), func(i int) any { return d.Sizes.Versions[i] }))
 	}
+	code := func() error {
+		if d.Code == nil {
+			return nil
+		}
+		return field("code", d.Code)
+	}
 	parts := func() error {
 		if d.Groups.List == nil {
 			return nil
@@ -238,7 +251,7 @@ func (d *Description) JSON() (string, error) {
 			list("collectives", len(d.Groups.Collectives), func(i int) any { return d.Groups.Collectives[i] }))
 	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Origin.Source),
-		field("graph", d.Origin.Graph), made(), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
+		field("graph", d.Origin.Graph), made(), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak), code(),
 		field("thread_bytes", d.Thread.Bytes), field("threads_bytes", ThreadsBytes), field("workspaces", append(Workspaces{}, d.Thread.Workspaces...)), field("copied_bytes", d.copied()), sizes(), parts(),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),

@@ -186,7 +186,6 @@ func (n *Kernel) numbers(half int64) []product.Number {
 func (t registerTile) vectorFunction(n *Kernel, call func(function string) string, rows, cols int64) {
 	lanes := int64(n.p.N)
 	sums := product.Sums{Type: n.p.E.V.Type(n.p.VectorType(), n.p.N), Rows: rows, Vectors: (cols + lanes - 1) / lanes}
-	n.p.E.Table.Inlined += rows * sums.Vectors * product.SumCode
 	n.open(fmt.Sprintf("%d rows and %d columns", rows, cols), t.Attribute(), fmt.Sprintf("%s_%dx%d", t.Name, rows, cols), "")
 	n.Line("%s", sums.Numbers(n.numbers(0)...))
 	n.Line("%s %s, %s = {{0}};", sums.Type, sums.Array("c"), sums.Array("s"))

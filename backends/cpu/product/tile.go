@@ -68,13 +68,9 @@ func Tiles(v *vector.Printer, d, sum scalar.DType, n int) func(function string) 
 	return v.Of(sum, n).File(files, "tile.c", variant, "TAPC_STORED "+v.W.Stored(d), "TAPC_LOOSE "+v.Type(sum, n)+"u", "TAPC_LOAD(p, n) "+v.Of(d, n).Load("p", "n"), "TAPC_TAKE(c, a, w) "+m.Step(v, n, "c", "a", "w"))
 }
 
-// SumCode is how many bytes of instructions a vector of sums takes in a tile, in which it is cleared, multiplied, added and kept.
-const SumCode = 72
-
 // TileFunction writes the function of a tile of rows by cols.
 func (p *Product) TileFunction(rows, cols int64) {
 	t, stored, open := tileOf(p, rows, cols), p.E.W.Stored(p.D), p.C.Transposed || p.Sums > 0
-	p.E.Table.Inlined += rows * t.sums.Vectors * SumCode
 	more, next, f, values, kept := "", "&(uintptr_t){0}, 0", "0", fmt.Sprint(p.Cut.Fold), "0"
 	switch {
 	case open:

@@ -5,9 +5,37 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"io"
+	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
 )
+
+// Object is what an object file has in memory where a program has it.
+type Object struct {
+	Bytes int64    // instructions and constants, without what debuggers and unwinding need
+	Calls []string // what it needs of others
+}
+
+// ReadObject reads an object file; ok says that it is one of ELF.
+func ReadObject(path string) (o Object, ok bool) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return o, false
+	}
+	defer f.Close()
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC != 0 && !strings.HasPrefix(s.Name, ".eh_frame") {
+			o.Bytes += int64(s.Size)
+		}
+	}
+	symbols, err := f.Symbols()
+	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF {
+			o.Calls = append(o.Calls, s.Name)
+		}
+	}
+	return o, err == nil
+}
 
 // WriteObject writes an object file of a kind of processor, of little-endian numbers of 64 bits, whose read-only data is size bytes, as write gives them, under the hidden symbol tapc_constants. The
 // bytes go through once. Source of the format: System V ABI, "Object Files".

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"debug/elf"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -32,5 +35,36 @@ func TestObjectFile(t *testing.T) {
 	}
 	if f.Section(".note.GNU-stack") == nil {
 		t.Error("the program would have a stack that can be executed")
+	}
+}
+
+// What a program has in memory of an object: instructions and constants; and what the object needs of others.
+func TestReadObject(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "constants.o")
+	data := bytes.Repeat([]byte{1}, 5000)
+	var file bytes.Buffer
+	if err := WriteObject(&file, elf.EM_X86_64, int64(len(data)), func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if o, ok := ReadObject(path); !ok || o.Bytes != 5000 || o.Calls != nil {
+		t.Errorf("constants: %+v, %v", o, ok)
+	}
+	if o, ok := ReadObject(filepath.Join(dir, "none")); ok {
+		t.Errorf("no file: %+v", o)
+	}
+	cc := found(t, "gcc", "clang")
+	if !cc.Machine.WritesObjects() {
+		t.Skipf("objects of %s are not written here", cc.Triple())
+	}
+	object, err := cc.Compile(t.Context(), nil, dir, Unit{Name: "calls.c", Text: "extern float other(float);\nfloat here(float x) { return other(x) + 1; }\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, ok := ReadObject(object); !ok || o.Bytes < 8 || o.Bytes > 500 || !slices.Contains(o.Calls, "other") || slices.Contains(o.Calls, "here") {
+		t.Errorf("a function: %+v, %v", o, ok)
 	}
 }

@@ -34,11 +34,12 @@ type Memory struct {
 	Process Process
 }
 
-// Process is what kernels need of the process that carries them out: bytes of its stack for the largest array that one has there, bytes of their instructions at most, of one target,
+// Process is what kernels need of the process that carries them out: bytes of its stack for the largest array that one has there, bytes of their instructions, of the target that has most,
 // whether they call functions of the C library, and what they have for each thread.
 type Process struct {
 	Stack, Code int64
 	Library     bool
+	Fused       bool // they call its products and additions in one, as their processors have none
 	Workspaces  cabi.Workspaces
 }
 
@@ -130,14 +131,13 @@ type Unit struct {
 
 // table is the table of addresses of a version.
 type table struct {
-	Places  []string             // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
-	Used    []int                // slots that the kernel which is being written uses, in the order of its own table b
-	Asked   []Ask                // what it asked for
-	Own     map[ir.NodeID]int    // indices in the kernel's table of what each thread holds for itself
-	First   int                  // of these
-	stated  []schedule.Workspace // of the kernel that is being written
-	Inlined int64                // bytes of instructions of the kernel that is being written beyond what its text shows: of functions that are unrolled in place
-	beyond  error                // what a kernel uses that was not stated
+	Places []string             // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
+	Used   []int                // slots that the kernel which is being written uses, in the order of its own table b
+	Asked  []Ask                // what it asked for
+	Own    map[ir.NodeID]int    // indices in the kernel's table of what each thread holds for itself
+	First  int                  // of these
+	stated []schedule.Workspace // of the kernel that is being written
+	beyond error                // what a kernel uses that was not stated
 
 	scratchSlot, ThreadSlot int // slots of memory behind the arena, 0 for none: for one kernel at a time, and for its threads
 }
@@ -219,7 +219,7 @@ func constantPlace(offset int64) string {
 
 // Begin begins a kernel, for which there are workspaces.
 func (u *Unit) Begin(list []schedule.Workspace) {
-	u.Table.Used, u.Table.Asked, u.Table.stated, u.Table.Inlined = nil, nil, list, 0
+	u.Table.Used, u.Table.Asked, u.Table.stated = nil, nil, list
 }
 
 // Scratch gives the place in b of the address of the workspace of all threads, in which the kernel that is being written uses some bytes.

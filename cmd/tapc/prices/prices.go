@@ -23,7 +23,8 @@ import (
 // Help is the text of --help.
 const Help = `Say what a program takes on a machine, without building or running it: the time of each
 kernel with an interval, what bounds it, how near it is to its roof, operations, bytes,
-and the memory of the program, which is what it states itself (PROGRAM --describe).
+and the memory of the program, which states itself (PROGRAM --describe) how large its
+code became; here that is an estimate.
 
 --machine names a machine that tapc knows or a machine file (docs/machines.md). What the file
 does not say is an error with the key that would, never 0. Times are those of a program
@@ -57,7 +58,7 @@ type Report struct {
 // Span is when a step begins and ends, in seconds.
 type Span struct{ From, To float64 }
 
-// Of prices a schedule. Memory is what the program states.
+// Of prices a schedule. Memory is what the program states, but for its code, of which it is an estimate.
 func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.MemoryTerm) (*Report, error) {
 	kernels, err := price.Program(g, m, s)
 	if err != nil {
@@ -176,6 +177,16 @@ func (r *Report) totals() (operations, bytes float64) {
 
 // memory is that of the program.
 func (r *Report) memory() (sum int64) { return bytesOf(r.Memory) }
+
+// code is how much of that is code, about.
+func (r *Report) code() (sum int64) {
+	for _, t := range r.Memory {
+		if t.Code {
+			sum += t.Bytes
+		}
+	}
+	return sum
+}
 
 func bytesOf(list []backends.MemoryTerm) (sum int64) {
 	for _, t := range list {

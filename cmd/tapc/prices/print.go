@@ -37,7 +37,7 @@ func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(w, "operations  %s, %s\n", amount(operations), machine.PerSecond.Format(operations/r.Time.Value))
 	fmt.Fprintf(w, "bytes       %s, %s\n", machine.Bytes.Format(bytes), machine.BytesASecond.Format(bytes/r.Time.Value))
 	if len(r.Memory) > 0 {
-		fmt.Fprintf(w, "memory      %d bytes at most\n", r.memory())
+		fmt.Fprintf(w, "memory      %d bytes at most, about %d of them code\n", r.memory(), r.code())
 	}
 	if r.Joules > 0 {
 		fmt.Fprintf(w, "energy      %.4g J\n", r.Joules)
@@ -236,7 +236,7 @@ func (r *Report) ExplainMemory(w io.Writer, asJSON bool) error {
 	if asJSON {
 		out := memoryJSON{Bytes: all, Terms: []partJSON{}}
 		for _, t := range list {
-			out.Terms = append(out.Terms, partJSON(t))
+			out.Terms = append(out.Terms, partJSON{t.What, t.Bytes})
 		}
 		return indented(w, out)
 	}
