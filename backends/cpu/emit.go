@@ -223,8 +223,7 @@ type code struct {
 	about      []string // what the kernels are, and where they stand in the user's file
 	first      *schedule.Kernel
 	text       string
-	bytes      int64 // of its instructions, about
-	written    bool  // out for vectors and registers, so that compilers need not do more than translate it
+	written    bool // out for vectors and registers, so that compilers need not do more than translate it
 	workspaces []schedule.Workspace
 	asked      []unit.Ask // by the first
 }
@@ -257,12 +256,21 @@ func (e *emitter) all() error {
 			e.unit.Raw(b.From)
 		}
 	}
-	bytes := int64(0)
+	text := 0
 	for _, c := range e.codes {
-		bytes += c.bytes
+		text += len(c.text)
 	}
-	p.Process.Library, p.Process.Code = p.Process.Library || e.unit.W.Calls(), max(p.Process.Code, bytes)
+	p.Process.Library, p.Process.Code = p.Process.Library || e.unit.W.Calls(), max(p.Process.Code, estimated(text, e.unit.Target))
 	return nil
+}
+
+// estimated is how many bytes of instructions a compiler makes of some characters of kernels, before it does: medians of kernels of tools/bench/predict, of which a fourth has less than half or
+// more than twice of it. Without products and additions in one there is a function in place of each. What a program has is read from its objects (weigh).
+func estimated(characters int, t isa.Target) int64 {
+	if t.Vector <= 16 {
+		return int64(characters) * 13 / 10
+	}
+	return int64(characters) * 6 / 10
 }
 
 // idle says why a kernel has no code, "" if it has.
@@ -324,36 +332,7 @@ func (e *emitter) write(node *ir.Node, a *nest.Analysis) (*code, error) {
 		return nil, diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
 	about := append(cnest.About(e.g, a.Kernel), "  "+c.String())
-	return &code{about: about, first: a.Kernel, text: text, bytes: codeBytes(e.unit.Target, text, c), written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
-}
-
-// Bytes of the instructions of a kernel for each character of its C, of products and of others, and for a target without products and additions in one, which has functions in place for
-// them. Medians of kernels of tools/bench/predict: a fourth of them has less than half or more than twice of it.
-const (
-	productCode = 0.7
-	otherCode   = 0.35
-	plainCode   = 1.3
-)
-
-// codeBytes estimates what the instructions of a kernel take for a target by its config, which may be none, and the characters of its C: without the blanks at the beginning of lines,
-// comments, and the lines that begin functions, whose names say for which of several processors they are. What a program has is read from its objects (code.go).
-func codeBytes(t isa.Target, text string, c *schedule.Config) int64 {
-	characters := 0
-	for line := range strings.Lines(text) {
-		code := strings.TrimSpace(line)
-		begins := strings.HasSuffix(code, "{") && code[0] == line[0]
-		if !begins && !strings.HasPrefix(code, "//") {
-			characters += len(code)
-		}
-	}
-	each := otherCode
-	switch {
-	case t.Vector <= 16:
-		each = plainCode
-	case c != nil && slices.ContainsFunc(c.Stages, func(s schedule.Stage) bool { return s.Algorithm == schedule.Contraction }):
-		each = productCode
-	}
-	return int64(each * float64(characters))
+	return &code{about: about, first: a.Kernel, text: text, written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
 }
 
 // begin begins a kernel, for which there are workspaces.
