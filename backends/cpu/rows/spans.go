@@ -86,7 +86,7 @@ func (s *span) vector(c *code, from, to *tree.Index) {
 		c.loop("cell", here, here.Plus(s.cells).Min(tree.Const(last.Extent)), 1, tree.Serial, func(at *tree.Index) { cells(at, 1, known{})() })
 	}
 	live, _ := to.Add(from.Times(-1)).Number()
-	if live != c.r.n && !c.r.someLanes(int(c.r.n)) || c.r.interior.guarded && !c.known.lanes {
+	if live != c.r.n && !c.r.someLanes(int(c.r.n)) {
 		alone()
 		return
 	}
