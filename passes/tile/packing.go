@@ -29,7 +29,7 @@ type Packing struct{ Left, Right Pack }
 
 // PackingOf chooses how the operands of a contraction are packed.
 func (t Target) PackingOf(c *nest.Contraction) Packing {
-	p := Packing{packLeft(c), packRight(c, t.copyUses(c))}
+	p := Packing{packLeft(t, c), packRight(c, t.copyUses(c))}
 	if p.Left == Unpacked && p.Right != Unpacked && c.Padded == nil && c.Window == nil && large(c) {
 		p.Left = PerMacroTile
 	}
@@ -80,11 +80,11 @@ func (t Target) copyUses(c *nest.Contraction) int64 {
 }
 
 // packLeft chooses whether all of a left operand is packed.
-func packLeft(c *nest.Contraction) Pack {
+func packLeft(t Target, c *nest.Contraction) Pack {
 	switch {
 	case c.Constant.Left:
 		return Prepacked
-	case c.Padded == nil && strided(c):
+	case c.Padded == nil && strided(t, c):
 		return UpFront
 	}
 	return Unpacked
@@ -113,18 +113,24 @@ const (
 	largeRows   = 256       // and its least rows
 	largeFold   = 256       // and columns
 	jumpBytes   = 64        // between neighbours of the reduction: each is in a line of its own
+	jumpCols    = 768       // from which half of that is enough with vectors of half a line
 	gatherBytes = 256       // of columns from which a copy of the rows pays
 	maxGathered = 32 << 20  // bytes of such a copy
 )
 
 // strided says whether packing a left operand pays that is strided along the reduction: neighbours are in cache lines of their own, so that rows
-// would be fetched, line by line, for every few columns anew.
-func strided(c *nest.Contraction) bool {
+// would be fetched, line by line, for every few columns anew. Where vectors are half a line it pays where lines hold one neighbour or two, too, as of filters of 3 × 3,
+// if there are columns enough.
+func strided(t Target, c *nest.Contraction) bool {
 	size, left := int64(c.Sum.Type.Size()), c.Views[c.Left]
 	if len(c.Reduction) == 0 || c.Row.Extent < RowPanel || c.Col.Extent*size < gatherBytes {
 		return false
 	}
-	if apart := c.Reduction[len(c.Reduction)-1].Step(left) * size; -jumpBytes < apart && apart < jumpBytes {
+	jump := int64(jumpBytes)
+	if t.Vector == schedule.PanelBytes/2 && c.Col.Extent >= jumpCols {
+		jump /= 2
+	}
+	if apart := c.Reduction[len(c.Reduction)-1].Step(left) * size; -jump < apart && apart < jump {
 		return false
 	}
 	return nest.SaturatingProduct(roundUp(c.Row.Extent, RowPanel), size, nest.Points(c.Reduction), nest.Points(nest.Followed(c.Batch, left, true))) <= maxGathered

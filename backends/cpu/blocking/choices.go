@@ -175,16 +175,20 @@ func (x *choosing) far(operand int) bool {
 }
 
 // ahead chooses by how many values of the reduction columns are asked for before their use: those that are read in place too, if they are far, but not by parts of a reduction so short that
-// much of it would be read by others. Of rows that are whole pages apart half as many, measured on Zen 3: in the sets of the first cache that all of them are in, there would be no room for those that are used now. Where rows are read in order, those of the next part are asked for, if no cache has them steadily.
+// much of it would be read by others. Of rows that are whole pages apart half as many, measured on Zen 3: in the sets of the first cache that all of them are in, there would be no room for those that are used now. Where rows are read in order, those of the next part are asked for, if no cache has the program steadily, and 4 of them, if their rows are whole pages apart and it keeps most.
 func (x *choosing) ahead() int64 {
 	inPlace, fold := x.b.Pack.Right == tile.Unpacked, x.b.Cut.Fold
+	apart := tile.InOrder(x.b.Target.Target) && inPlace && tile.PagesApart(x.b.C, int64(x.b.D.Size()))
 	switch {
 	case inPlace && x.b.C.Row.Extent > 1 && fold >= shortFold && x.far(x.b.C.Right):
-		if tile.InOrder(x.b.Target.Target) && tile.PagesApart(x.b.C, int64(x.b.D.Size())) {
+		if apart {
 			return schedule.UsualAhead / 2
 		}
 		return schedule.UsualAhead
 	case inPlace && fold < shortFold && fold < x.b.C.InnerReduction() && tile.InOrder(x.b.Target.Target) && tile.Bytes(x.buffers) > tile.SteadyBytes:
+		if apart && x.b.C.Row.Extent > 1 && tile.Kept(tile.Bytes(x.buffers)) {
+			return schedule.UsualAhead / 2
+		}
 		return fold
 	}
 	return aheadOf(x.b)
