@@ -391,6 +391,7 @@ func (x *pricing) once() (step, error) {
 		work.add(2*c.Products*tiled(x), rowProducts, x.work.Type)
 		x.parts(&work)
 		x.pack(&work)
+		work.terms = append(work.terms, rowsAgain(x)...)
 	case schedule.Transformed:
 		convolved(x, &work, c)
 	case schedule.Rows, schedule.Reduction, schedule.Scan:

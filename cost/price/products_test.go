@@ -176,6 +176,29 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+// TestRowsAgain: rows that a macro-tile reads again for each register tile of columns come from behind the second cache if that does not keep them, and take as long for each such tile but the first.
+func TestRowsAgain(t *testing.T) {
+	again := func(rows, cols int64) float64 {
+		s := sample.New("rows again")
+		s.Product(s.Float(4096, 512), s.Float(512, cols))
+		g := scheduled(t, s)
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				for i, x := range k.Configs[0].Stages[0].Tiles {
+					if sizes := map[schedule.Role][]int64{schedule.RoleM: {rows, 8}, schedule.RoleN: {32, 32, 16}}[x.Role]; sizes != nil {
+						k.Configs[0].Stages[0].Tiles[i].Sizes = sizes
+					}
+				}
+			}
+		}
+		return term(program(t, g, 1), "rows again")
+	}
+	near, far, wide := again(64, 256), again(2048, 256), again(2048, 512)
+	if near > 0 || far <= 0 || math.Abs(wide/far-15.0/7) > 1e-9 {
+		t.Errorf("64 rows %v s, 2048 %v, and %v for twice the columns", near, far, wide)
+	}
+}
+
 // TestTransformedTiles: a convolution on transformed tiles of 4 x 4 results has 36 products for 16 results where the direct one has 144.
 func TestTransformedTiles(t *testing.T) {
 	const graph = `tapc 1

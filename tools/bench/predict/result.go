@@ -52,6 +52,15 @@ func (r *result) halves() float64 {
 	return f
 }
 
+// half is the usual time of the even rounds or of the odd ones; of one round, that.
+func (r *result) half(odd int) float64 {
+	var times []float64
+	for i := odd % len(r.times); i < len(r.times); i += 2 {
+		times = append(times, r.times[i])
+	}
+	return calibrate.Usual(times)
+}
+
 // mean is the geometric mean of factors that are off.
 func mean(list []result, factor func(*result) float64) float64 {
 	sum := 0.0
@@ -74,9 +83,9 @@ func (o *order) add(a, b int) {
 // tau is Kendall's.
 func (o order) tau() float64 { return float64(o.agree) / float64(max(o.pairs, 1)) }
 
-// orders are those of all pairs; of those whose times are more than 5 % apart; and of those that are farther apart than the halves of the rounds are, of both together: of others
-// nobody knows which is the faster.
-type orders struct{ all, apart, sure order }
+// orders are those of all pairs; of those whose times are more than 5 % apart; of those that are farther apart than the halves of the rounds are, of both together: of others nobody knows
+// which is the faster; and how the times of half of the rounds, as if they were prices, order the pairs that those of the other half have more than 5 % apart, for both halves.
+type orders struct{ all, apart, sure, itself order }
 
 func ordersOf(list []result) (o orders) {
 	for i := range list {
@@ -90,6 +99,11 @@ func ordersOf(list []result) (o orders) {
 			if factor > off(x.halves())*off(y.halves()) {
 				o.sure.add(a, b)
 			}
+			for _, half := range []int{0, 1} {
+				if off(x.half(half)/y.half(half)) > 1.05 {
+					o.itself.add(cmp.Compare(x.half(1-half), y.half(1-half)), cmp.Compare(x.half(half), y.half(half)))
+				}
+			}
 		}
 	}
 	return o
@@ -98,12 +112,12 @@ func ordersOf(list []result) (o orders) {
 // plus adds the pairs of other programs.
 func (o orders) plus(p orders) orders {
 	sum := func(a, b order) order { return order{a.pairs + b.pairs, a.agree + b.agree, a.wrong + b.wrong} }
-	return orders{sum(o.all, p.all), sum(o.apart, p.apart), sum(o.sure, p.sure)}
+	return orders{sum(o.all, p.all), sum(o.apart, p.apart), sum(o.sure, p.sure), sum(o.itself, p.itself)}
 }
 
 func (o orders) String() string {
-	return fmt.Sprintf("Kendall's tau %.3f of %d pairs, %.3f of the %d that are farther apart than the halves of their rounds; of %d more than 5 %% apart %d not in order",
-		o.all.tau(), o.all.pairs, o.sure.tau(), o.sure.pairs, o.apart.pairs, o.apart.wrong)
+	return fmt.Sprintf("Kendall's tau %.3f of %d pairs, %.3f of the %d that are farther apart than the halves of their rounds; of %d more than 5 %% apart %d not in order, and by the times of half of the rounds %d of %d",
+		o.all.tau(), o.all.pairs, o.sure.tau(), o.sure.pairs, o.apart.pairs, o.apart.wrong, (o.itself.wrong+1)/2, (o.itself.pairs+1)/2)
 }
 
 // printPlans writes a table for each graph, the fastest plan first, with what is to be said of the order.

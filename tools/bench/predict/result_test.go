@@ -53,6 +53,18 @@ func TestSure(t *testing.T) {
 	}
 }
 
+// TestItself: half of the rounds orders programs as the other half does, or not.
+func TestItself(t *testing.T) {
+	list := []result{{times: []float64{1, 2}}, {times: []float64{2, 1}}}
+	if o := ordersOf(list).itself; o.pairs != 2 || o.wrong != 2 {
+		t.Errorf("they are not as each other: %+v", o)
+	}
+	list[1].times = []float64{2, 2.05}
+	if o := ordersOf(list).itself; o.pairs != 1 || o.wrong != 0 {
+		t.Errorf("one half has them apart, the other in the same order: %+v", o)
+	}
+}
+
 // TestKept: times before or behind which cores were otherwise apart, or in another state, do not count.
 func TestKept(t *testing.T) {
 	r := result{times: []float64{3, 1, 2, 4, 0.5}, hops: [][2]float64{{60, 61}, {60, 280}, {50, 70}, {280, 60}, {60, 60}}, paces: [][2]calibrate.Pace{{{1}, {1}}, {{1}, {1}}, {{1}, {1}}, {{1}, {1}}, {{1}, {2}}}}
