@@ -31,6 +31,7 @@ type what uint8
 
 const (
 	products what = iota
+	results       // of products, of which there are few for each
 	arithmetic
 	functions
 	following // arithmetic before and behind a function
@@ -53,7 +54,7 @@ const (
 )
 
 // rowOf is the row of a machine file that a probe gives the rate of.
-var rowOf = map[what]string{products: "fma", arithmetic: "vector", functions: "function", following: "following", divisions: "division", gathers: "gather", shuffles: "shuffle", scalars: "scalar"}
+var rowOf = map[what]string{products: "fma", results: "result", arithmetic: "vector", functions: "function", following: "following", divisions: "division", gathers: "gather", shuffles: "shuffle", scalars: "scalar"}
 
 // Sizes of probes. None is that of a program that predictions are held to.
 const (
@@ -67,12 +68,22 @@ const (
 	whole      = 256  // of squares of integers and of narrow numbers, which are multiplied
 	longRow    = 1 << 14
 
+	resultRows = 48 // of a product of short sums, which is in the first cache with its result of float32,
+	resultCols = 96
+	resultSum  = 8
+
 	rowOfColumns = 1600 // columns of a right factor, whose rows are not whole pages apart
 
 	untouched = 4 << 20 // bytes that nobody touches for a while, at most
 	idle      = 16_000  // cells of which functions are computed meanwhile
 	whiles    = 5       // times as many of them, one of the other
 )
+
+// multiplied is the size of squares that are multiplied: the second cache has them, and all threads have as much each.
+func multiplied(dtype string, threads int64) int64 {
+	n := map[string]float64{"float32": 192, "float64": 144}[dtype]
+	return int64(math.Cbrt(float64(threads))*n) / 16 * 16
+}
 
 // probes lists what is measured on a device.
 func probes(d *machine.Device) (list []probe) {
@@ -82,13 +93,10 @@ func probes(d *machine.Device) (list []probe) {
 		list = append(list, p)
 	}
 	for _, threads := range threadsOf(d) {
-		for _, s := range []struct {
-			dtype string
-			n     int64
-		}{{"float32", 192}, {"float64", 144}} { // which the second cache has
-			s.n = int64(math.Cbrt(float64(threads))*float64(s.n)) / 16 * 16 // as much for each
-			add(probe{what: products, dtype: s.dtype, threads: threads, things: 2 * float64(s.n*s.n*s.n)}, "products", func(g *sample.Graph) {
-				g.Product(g.Tensor(s.dtype, s.n, s.n), g.Tensor(s.dtype, s.n, s.n))
+		for _, dtype := range []string{"float32", "float64"} {
+			n := multiplied(dtype, threads)
+			add(probe{what: products, dtype: dtype, threads: threads, things: 2 * float64(n*n*n)}, "products", func(g *sample.Graph) {
+				g.Product(g.Tensor(dtype, n, n), g.Tensor(dtype, n, n))
 			})
 		}
 		for i := range len(d.Caches) + 1 {
@@ -96,6 +104,11 @@ func probes(d *machine.Device) (list []probe) {
 			add(probe{what: bandwidth, cache: i, threads: threads, things: 8 * float64(n)}, "copies", func(g *sample.Graph) { g.Each("relu", g.Float(n)) })
 			add(probe{what: reading, cache: i, threads: threads, things: 8 * float64(n)}, "sums", func(g *sample.Graph) { sums(g, 2*n) })
 		}
+	}
+	for _, dtype := range []string{"float32", "float64"} {
+		add(probe{what: results, dtype: dtype, threads: 1, things: resultRows * resultCols}, "results", func(g *sample.Graph) {
+			g.Product(g.Tensor(dtype, resultRows, resultSum), g.Tensor(dtype, resultSum, resultCols))
+		})
 	}
 	probeCaches(d, add)
 	for _, dtype := range []string{"float32", "float64"} {
@@ -243,7 +256,7 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
 		case columns:
 			d.Caches[p.cache].Columns = p.rate(p.things)
-		case start, keeping, lasting, period, pacing, handing, copying, following:
+		case start, keeping, lasting, period, pacing, handing, copying, following, results:
 		case region:
 			if p.threads == 1 {
 				alone = Usual(p.times)
@@ -267,6 +280,8 @@ func conclude(d *machine.Device, list []probe) {
 			giveExchange(d, p)
 		case following:
 			giveFollowing(d, p)
+		case results:
+			giveResults(d, p)
 		}
 	}
 	giveLasts(d, list)
@@ -431,6 +446,37 @@ func giveRate(d *machine.Device, p *probe) {
 		r.Unit, r.Rate = f, f.Times(machine.Exactly(float64(d.Units)))
 	} else {
 		r.Rate = f
+	}
+}
+
+// mostResults is the part of the time of products that their results take, at most.
+const mostResults = 0.2
+
+// giveResults gives the rate of results of products: of a product of short sums what is left without the products, which themselves are without their results then. Of n numbers that are multiplied for a
+// result the products take 2n, and the result takes as long whatever n is.
+func giveResults(d *machine.Device, p *probe) {
+	rate, err := d.Rate(p.dtype, rowOf[products], 1)
+	if err != nil {
+		return
+	}
+	operations, n := 2*resultSum*p.things, float64(multiplied(p.dtype, 1)) // of this probe, and of that of the rate
+	p.things -= operations / (2 * n)                                       // those that the rate has already
+	most := mostResults * 2 * n * p.things / rate.Value
+	for i, t := range p.times {
+		p.times[i] = min(max(t-operations/rate.Value, most/1000), most)
+	}
+	each := Usual(p.times) / p.things
+	giveRate(d, p)
+	for i := range d.Rates {
+		r := &d.Rates[i]
+		if r.Type != p.dtype || r.Row != rowOf[products] {
+			continue
+		}
+		without := func(f machine.Figure, units int64) machine.Figure { // results of as much for each of so many
+			part := 1 / (1 - f.Value/float64(units)*each/(2*float64(multiplied(p.dtype, units))))
+			return f.Times(machine.Exactly(part))
+		}
+		r.Unit, r.Rate = without(r.Unit, 1), without(r.Rate, d.Units)
 	}
 }
 

@@ -52,6 +52,7 @@ func (d *Device) fields(f fields) {
 // Rows are the classes of instructions and of kernels that rates are given for.
 var Rows = []string{
 	"fma",       // products of matrices, one product of a lane at a time
+	"result",    // results of these, which a register tile begins and writes, for each part of their sums; they take nothing if it is left out
 	"mma",       // products of matrices in the matrix unit of a GPU
 	"amx",       // the rows of micro-kernels for products of bytes and of bfloat16
 	"vnni",      //

@@ -118,6 +118,7 @@ func (x *pricing) tiles(role schedule.Role, d nest.Dim) int64 {
 // The rows of a machine file that kernels compute by.
 const (
 	rowProducts  = "fma"
+	rowResults   = "result"
 	rowVector    = "vector"
 	rowFunction  = "function"
 	rowFollowing = "following"
@@ -391,6 +392,9 @@ func (x *pricing) once() (step, error) {
 		work.add(2*c.Products*tiled(x), rowProducts, x.work.Type)
 		x.parts(&work)
 		x.pack(&work)
+		if known(x, rowResults) {
+			work.name("results of products", results(x), rowResults, x.work.Type)
+		}
 		work.terms = append(work.terms, rowsAgain(x)...)
 	case schedule.Transformed:
 		convolved(x, &work, c)

@@ -176,6 +176,26 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+// TestResults: where a machine says what results of products take, each takes as long, however long its sum is; without it none does.
+func TestResults(t *testing.T) {
+	with := laptop(t)
+	with.Devices[0].Rates = append(slices.Clone(with.Devices[0].Rates), machine.Rate{Type: "float32", Row: "result", Rate: machine.Exactly(8e9), Unit: machine.Exactly(1e9)})
+	of := func(m *machine.Machine, length int64) float64 {
+		s := sample.New("results")
+		s.Product(s.Float(96, length), s.Float(length, 64))
+		list, err := price.Program(scheduled(t, s), m, price.Settings{Units: 1, Targets: targets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return term(list, "results of products")
+	}
+	for _, length := range []int64{8, 200} {
+		if got, none := of(with, length), of(laptop(t), length); none != 0 || math.Abs(got/(96*64/1e9)-1) > 1e-9 {
+			t.Errorf("sums of %d: %v, and %v where nothing is known", length, got, none)
+		}
+	}
+}
+
 // TestRowsAgain: rows that a macro-tile reads again for each register tile of columns come from behind the second cache if that does not keep them, and take as long for each such tile but the first.
 func TestRowsAgain(t *testing.T) {
 	again := func(rows, cols int64) float64 {
