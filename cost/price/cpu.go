@@ -409,7 +409,7 @@ func (x *pricing) once() (step, error) {
 		work.add(x.work.Gathers, rowGather, x.work.Type)
 		work.name("sums that wait", room*waiting(x), rowVector, x.work.Type)
 		read, written := straddling(x)
-		c.Loads, c.Stores = c.Loads+room*read, c.Stores+room*written
+		c.Loads, c.Stores = c.Loads+room*(read-slid(x)), c.Stores+room*written
 		x.nearest(&near, c)
 	default:
 		if !x.kind.Has(schedule.Thread) { // lanes are as good as vectors

@@ -96,6 +96,34 @@ func straddling(x *pricing) (read, written float64) {
 	return read, written
 }
 
+// slid is how many of the elements that rows read are in registers already, as lines that are computed together read the same ones: those of windows that slide over each other along the axis of the lines,
+// if their weights and sums are in registers, too.
+func slid(x *pricing) (n float64) {
+	r, lanes, _, ok := x.rowVectors()
+	lines := x.stages[0].Tile(schedule.RoleLine)
+	if !ok || len(lines) == 0 || len(r.Outer) == 0 || nest.Points(r.Reduction)+lines[0] >= x.target.Registers {
+		return 0
+	}
+	axis, together := r.Outer[len(r.Outer)-1], float64(lines[0])
+	for _, t := range x.work.Touches {
+		v := r.Views[t.Operand]
+		for _, d := range r.Reduction {
+			along, apart := d.Step(v), axis.Step(v)
+			if t.Write || along == 0 || apart == 0 || apart%along != 0 || apart/along < 1 || apart/along >= d.Extent {
+				continue
+			}
+			whole := float64(d.Extent)
+			part := (whole + (together-1)*float64(apart/along)) / (whole * together)
+			twice := 0.0
+			if r.Lane.Step(v) == 1 {
+				twice = inTwoLines(x.analysis.Kernel, r.Lane.Inner(), v, lanes, max(1, schedule.LineBytes/int64(x.analysis.Kernel.Operands[t.Operand].Type().Size())))
+			}
+			n += t.Times * (1 + twice) * max(0, 1-part)
+		}
+	}
+	return n
+}
+
 // inTwoLines is the part of the vectors along a loop within which a line of so many elements ends: each other loop moves the first element of a row within its line, as often to each place that its steps
 // lead to. The last vector of a row is as long as what is left for it.
 func inTwoLines(k *schedule.Kernel, lane int, v nest.View, lanes, line int64) float64 {

@@ -247,6 +247,38 @@ operation op:conv {pads: [1, 1], pads_end: [1, 1]} (X: %x, W: %w) -> (Y: %y)
 	}
 }
 
+// TestSlidingWindows: lines whose windows slide over each other, and that are computed together, load what they share once. Windows that are apart share nothing.
+func TestSlidingWindows(t *testing.T) {
+	times := func(stride, lines int64) float64 {
+		out := (64-3)/stride + 1
+		g := read(t, fmt.Sprintf(`tapc 1
+%%x = tensor float32 [0:1, 0:32, 0:64, 0:64]
+%%w = tensor float32 [0:32, 0:1, 0:3, 0:3]
+%%y = tensor float32 [0:1, 0:32, 0:%d, 0:%[1]d]
+operation op:conv {groups: 32, pads: [0, 0], pads_end: [0, 0], strides: [%d, %[2]d]} (X: %%x, W: %%w) -> (Y: %%y)
+`, out, stride))
+		if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
+			t.Fatal(err)
+		}
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				s := &k.Configs[0].Stages[0]
+				s.Tiles = slices.DeleteFunc(s.Tiles, func(x schedule.Tiling) bool { return x.Role == schedule.RoleLine })
+				if lines > 1 {
+					s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{lines}})
+				}
+			}
+		}
+		return program(t, g, 1)[0].Time.Value
+	}
+	if part := times(1, 4) / times(1, 1); part < 0.5 || part > 0.95 { // arithmetic is as much
+		t.Errorf("four lines take %.3f of the time of one line", part)
+	}
+	if one, four := times(3, 1), times(3, 4); one != four {
+		t.Errorf("windows that are apart: four lines take %v, one takes %v", four, one)
+	}
+}
+
 // TestWindowsAtLineEnds: packing windows two apart takes longer, for each element, where vectors go on in the next line of results: in lines of 33, and not in lines of 32. What has one
 // result has no lines.
 func TestWindowsAtLineEnds(t *testing.T) {
