@@ -16,7 +16,7 @@ type Object struct {
 	Calls []string // what it needs of others
 }
 
-// ReadObject reads an object file; ok says that it is one of ELF.
+// ReadObject reads an object file; ok says that it is one of ELF, whose instructions no linker writes anew (-flto).
 func ReadObject(path string) (o Object, ok bool) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -24,6 +24,9 @@ func ReadObject(path string) (o Object, ok bool) {
 	}
 	defer f.Close()
 	for _, s := range f.Sections {
+		if strings.HasPrefix(s.Name, ".gnu.lto_") {
+			return o, false
+		}
 		if s.Flags&elf.SHF_ALLOC != 0 && !strings.HasPrefix(s.Name, ".eh_frame") {
 			o.Bytes += int64(s.Size)
 		}

@@ -60,10 +60,17 @@ func TestReadObject(t *testing.T) {
 	if !cc.Machine.WritesObjects() {
 		t.Skipf("objects of %s are not written here", cc.Triple())
 	}
-	object, err := cc.Compile(t.Context(), nil, dir, Unit{Name: "calls.c", Text: "extern float other(float);\nfloat here(float x) { return other(x) + 1; }\n"})
-	if err != nil {
-		t.Fatal(err)
+	compiled := func(flags ...string) string {
+		object, err := cc.Compile(t.Context(), nil, dir, Unit{Name: "calls.c", Text: "extern float other(float);\nfloat here(float x) { return other(x) + 1; }\n", Flags: flags})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object
 	}
+	if o, ok := ReadObject(compiled("-flto")); ok {
+		t.Errorf("what the linker compiles: %+v", o)
+	}
+	object := compiled()
 	if o, ok := ReadObject(object); !ok || o.Bytes < 8 || o.Bytes > 500 || !slices.Contains(o.Calls, "other") || slices.Contains(o.Calls, "here") {
 		t.Errorf("a function: %+v, %v", o, ok)
 	}
