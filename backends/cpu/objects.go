@@ -101,24 +101,24 @@ func objects(ctx context.Context, c *toolchain.Compiler, dir string, kernels wri
 
 // weigh reads how large the kernels of programs became from their objects, so that the programs state it. Where that is not known, an estimate stays.
 func weigh(parts []part, objects []string) {
-	of := map[*program][]cabi.Code{}
+	of, fused := map[*program][]cabi.Code{}, map[*program]bool{}
 	for i, x := range parts {
 		object, ok := toolchain.ReadObject(objects[i])
 		if !ok {
 			return
 		}
-		fused := slices.ContainsFunc(object.Calls, func(name string) bool { return name == "fma" || name == "fmaf" })
+		calls := slices.ContainsFunc(object.Calls, func(name string) bool { return name == "fma" || name == "fmaf" })
 		for _, p := range x.programs {
 			at := slices.IndexFunc(of[p], func(c cabi.Code) bool { return c.Processor == x.target })
 			if at < 0 {
 				at, of[p] = len(of[p]), append(of[p], cabi.Code{Processor: x.target})
 			}
 			of[p][at].Bytes += object.Bytes
-			p.Process.Fused = p.Process.Fused || fused
+			fused[p] = fused[p] || calls
 		}
 	}
 	for p, code := range of {
-		p.sizes, p.Process.Code = code, 0
+		p.sizes, p.Process.Fused, p.Process.Code = code, fused[p], 0
 		for _, c := range code {
 			p.Process.Code = max(p.Process.Code, c.Bytes)
 		}

@@ -231,6 +231,9 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 	least := width
 	switch {
 	case p.streamed > 0:
+		if rereads(t, c, size) {
+			p.rows = p.tile.Rows
+		}
 		least = roundUp(max(1, p.streamedColumns(t, c, size)), width)
 	case near:
 		least = p.cols
@@ -300,7 +303,7 @@ func transposedPanels(c *nest.Contraction) int64 {
 // else with it. Where caches hold it, of one row a partial sum of them, and of few rows few columns, many rows of them: that takes less than taking up sums again every few rows
 // (docs/performance.md).
 func (p *productPlan) streams(t Target, c *nest.Contraction, size int64) int64 {
-	bytes := nest.SaturatingProduct(p.length, c.Col.Extent, size)
+	bytes := rightBytes(c, size)
 	switch {
 	case p.Right != Unpacked || c.Col.Step(c.Views[c.Right]) != 1 || p.length <= 2*streamRows:
 		return 0
@@ -316,17 +319,13 @@ func (p *productPlan) streams(t Target, c *nest.Contraction, size int64) int64 {
 	return 0
 }
 
-// streamedColumns is how many columns a macro-tile has at least where a right operand is read in order. Of one that the second cache does not have, rows whole pages apart are read in longer runs, and by
-// one register tile of rows after the other where the third cache keeps them, so that nothing of them has to stay in the first.
+// streamedColumns is how many columns a macro-tile has at least where a right operand is read in order. Of one that the second cache does not have, rows whole pages apart are read in longer runs.
 func (p *productPlan) streamedColumns(t Target, c *nest.Contraction, size int64) int64 {
-	bytes := nest.SaturatingProduct(p.length, c.Col.Extent, size)
 	switch {
 	case !InOrder(t) || c.Row.Extent == 1:
 		return min(streamCols, c.Col.Extent/rowParts)
-	case !PagesApart(c, size) || bytes <= 2*t.L2:
+	case !apartAndFar(t, c, size):
 		return min(runBytes(p.streamed)/size, c.Col.Extent/fewPieces)
-	case rereads(t, bytes):
-		p.rows = p.tile.Rows
 	}
 	down := (c.Row.Extent + p.rows - 1) / p.rows
 	return min(pageBytes/2/size, c.Col.Extent*down/max(rowParts, down))
@@ -344,7 +343,7 @@ func (p *productPlan) sideBySide(t Target, c *nest.Contraction, size, bytes int6
 	wide := func(rows int64) bool { return c.Col.Extent*size >= runBytes(rows) }
 	switch {
 	case PagesApart(c, size) && c.Row.Extent <= cacheWays && 2*p.tile.Rows*p.tile.Vectors <= t.Registers && wide(cacheWays):
-		if rereads(t, bytes) {
+		if rereads(t, c, size) {
 			return streamRows
 		}
 		return cacheWays
@@ -354,8 +353,20 @@ func (p *productPlan) sideBySide(t Target, c *nest.Contraction, size, bytes int6
 	return 0
 }
 
-// rereads says whether register tiles of rows read a right operand of some bytes one after the other: the second cache does not have it, and the third keeps it.
-func rereads(t Target, bytes int64) bool { return bytes > 2*t.L2 && Kept(max(bytes, t.program)) }
+// apartAndFar says whether the rows of a right operand are whole pages apart, and the second cache does not have it.
+func apartAndFar(t Target, c *nest.Contraction, size int64) bool {
+	return PagesApart(c, size) && rightBytes(c, size) > 2*t.L2
+}
+
+// rereads says whether several register tiles of rows read such a right operand one after the other, so that nothing of it has to stay in the first cache: where the third keeps it.
+func rereads(t Target, c *nest.Contraction, size int64) bool {
+	return InOrder(t) && c.Row.Extent > 1 && apartAndFar(t, c, size) && Kept(max(rightBytes(c, size), t.program))
+}
+
+// rightBytes is how many a right operand has.
+func rightBytes(c *nest.Contraction, size int64) int64 {
+	return nest.SaturatingProduct(nest.Points(c.Reduction), c.Col.Extent, size)
+}
 
 // Kept says whether the third cache keeps most of what a program of some bytes touches until it is touched again. Measured on Zen 3, which keeps it at 8.4 MB and not at 16.
 func Kept(program int64) bool { return program <= SteadyBytes+SteadyBytes/4 }
