@@ -27,6 +27,7 @@ type history struct {
 	all  float64 // bytes of different places
 	code float64 // and of the instructions of all kernels
 	took float64 // seconds of its steps
+	runs float64 // seconds of a run, for one of its steps: the device with the most to do waits for nobody
 }
 
 // memory is what the devices of a program have in common, if they are threads of one process: which of them wrote what.
@@ -83,8 +84,15 @@ func replay(list []done, buffers map[ir.NodeID]*schedule.Buffer, process *Proces
 		}
 		h.touch(s)
 	}
-	together := map[place]float64{}
+	together, longest := map[place]float64{}, 0.0
+	for _, h := range out {
+		longest = max(longest, h.took)
+	}
 	for d, h := range out {
+		h.runs = 1
+		if h.took > 0 {
+			h.runs = longest / h.took
+		}
 		for p, n := range sizes[d] {
 			h.all += n
 			together[p] = min(together[p]+n, whole[p]) // what several devices have is once in a cache that they share
@@ -196,10 +204,10 @@ type distance struct{ own, all, ago float64 }
 // sources gives where what a kernel touches that takes so many seconds was last. A cache of as many bytes as were touched since, with those of the kernel itself, has it still. Of other devices it says
 // something if it is asked to.
 func (h *history) sources(w *work.Work, takes float64, t work.Touch, others bool) (list []source) {
-	own, v, whole := source{part: 1, distance: distance{h.all, h.memory.all, h.took + takes/2}}, h.find(t), cells(t.Box)
+	own, v, whole := source{part: 1, distance: distance{h.all, h.memory.all, (h.took + takes/2) * h.runs}}, h.find(t), cells(t.Box)
 	since, bytes := 0, w.Bytes()
 	if v != nil {
-		own.distance, since = distance{min(h.now-v.at+bytes, h.all), min(h.memory.now-v.among+bytes, h.memory.all), h.took - v.took + takes/2}, v.step
+		own.distance, since = distance{min(h.now-v.at+bytes, h.all), min(h.memory.now-v.among+bytes, h.memory.all), (h.took - v.took + takes/2) * h.runs}, v.step
 	}
 	id := h.origin(t.Buffer)
 	for _, o := range h.written[h.place(id)] {
@@ -209,7 +217,7 @@ func (h *history) sources(w *work.Work, takes float64, t work.Touch, others bool
 		if both, ok := t.Box.Intersect(o.box); ok {
 			part := min(own.part, cells(both)/whole)
 			own.part -= part
-			list = append(list, source{part, distance{o.by.now - o.at + bytes, min(h.memory.now-o.among+bytes, h.memory.all), o.by.took - o.took + takes/2}, true})
+			list = append(list, source{part, distance{o.by.now - o.at + bytes, min(h.memory.now-o.among+bytes, h.memory.all), (o.by.took - o.took + takes/2) * o.by.runs}, true})
 		}
 	}
 	return append(list, own)

@@ -210,6 +210,14 @@ func TestOtherDevices(t *testing.T) {
 			}
 		}
 	}
+	// A device with half of the first's work waits for half of a run, in which what it touched leaves as well.
+	list[0].takes, list[1].takes = 2, 1
+	for d, ago := range map[ir.NodeID]float64{first: 2, second: 2} {
+		devices := replay(list[:2], buffers, &Process{})
+		if got := devices[d].sources(&work.Work{}, 0, read, false); len(got) != 1 || got[0].distance.ago != ago/2 {
+			t.Errorf("device %d: %v", d, got)
+		}
+	}
 	// Once the first has written all, the second has nothing of its own.
 	devices := replay(append(list, list[0]), buffers, &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}})
 	x := touch(alias, half, false)

@@ -308,3 +308,35 @@ operation op:conv {pads: %s, pads_end: %[2]s, strides: [3, 3]} (X: %%x, W: %%w) 
 		}
 	}
 }
+
+// TestCopies: what a convolution copies of its image takes a copy and a read in the cache that has both; one whose channels are no neighbours is transposed, one of few such channels is copied element by element. Products copy nothing.
+func TestCopies(t *testing.T) {
+	convolution := func(channels, height int64) float64 {
+		g := sample.New("convolutions")
+		x := g.Each("relu", g.Conv(g.Float(1, channels, height, 24), 40, 3, 1, 1))
+		g.Each("relu", g.Conv(x, 40, 3, 1, 1))
+		list := priced(t, g, 1)
+		if len(list) != 2 {
+			t.Fatalf("%d kernels", len(list))
+		}
+		for word, of := range map[string]int64{"copying the left factor, transposed": 40, "copying the left factor, one by one": 3} {
+			if got := term(list[:1], word) > 0; got != (of == channels) || term(list[1:], word) > 0 {
+				t.Errorf("%d channels: %q is %v", channels, word, got)
+			}
+		}
+		return term(list[1:], "copying the left factor in L2")
+	}
+	six, twelve, eighteen := convolution(40, 6), convolution(3, 12), convolution(40, 18)
+	if math.Abs((eighteen-twelve)/(twelve-six)-1) > 1e-9 {
+		t.Errorf("6 lines take %v, 12 %v, 18 %v", six, twelve, eighteen)
+	}
+	// A copy reads and writes 8 × 26 × 40 elements at least.
+	if least := 2 * 4 * 8 * 26 * 40 / laptop(t).Devices[0].Caches[1].Bandwidth.Value; six < least || six > 2*least {
+		t.Errorf("6 lines take %v, a copy %v", six, least)
+	}
+	product := sample.New("product")
+	product.Product(product.Float(512, 512), product.Float(512, 512))
+	if k := priced(t, product, 1); term(k, "copying") != 0 {
+		t.Errorf("a product: %+v", k)
+	}
+}
