@@ -84,7 +84,7 @@ func (x *pricing) places(c *nest.Contraction) float64 {
 
 // How many operations on vectors take as long as copying an element into a panel, one of windows whose neighbours are neighbours, one that is two apart from the next, also where a vector of them goes on in the
 // next line of an image; as finding out whether an element of a window is there; and as turning a result round that neighbouring rows have as neighbours. And how many elements that are read one by one take as
-// long as one of a few whose places are farther apart in the copy of a left factor.
+// long as one of a few that are neighbours in the copy of a left factor alone.
 const (
 	packed        = 12.0
 	packedWindows = 6.0
@@ -93,7 +93,7 @@ const (
 	masked        = 100
 	transposed    = 16
 	singleWindows = 3.5 // elements that are read one by one, for one of a window whose neighbours are farther apart
-	singlePlaces  = 2.3
+	singleCopies  = 2.3
 )
 
 // copying adds the time of copying a left factor, with zeros around it or its channels innermost, and of reading the copy, in the nearest cache that has both. Where the innermost elements of the copy were no neighbours, they
@@ -107,7 +107,7 @@ func copying(x *pricing, a *adding) {
 	inner, read, written := p.Dims[len(p.Dims)-1], cells(p.Live), float64(p.Elements())
 	if p.Buffer.Strides[inner.Dim] != 1 {
 		if inner.Extent() < max(1, x.target.Vector/int64(size)) {
-			a.name("copying the left factor, one by one", singlePlaces*read, rowGather, x.work.Type)
+			a.name("copying the left factor, one by one", singleCopies*read, rowGather, x.work.Type)
 		} else {
 			a.name("copying the left factor, transposed", packed*read, rowVector, x.work.Type)
 		}

@@ -207,6 +207,19 @@ func (k *Kernel) Forget(target string) {
 	k.Configs = slices.DeleteFunc(k.Configs, func(c Config) bool { return c.Target == target })
 }
 
+// Clone gives a config with the same facts.
+func (c Config) Clone() Config {
+	c.Stages, c.Workspaces = slices.Clone(c.Stages), slices.Clone(c.Workspaces)
+	for i := range c.Stages {
+		s := &c.Stages[i]
+		s.Tiles, s.Placements, s.Order, s.Stream = slices.Clone(s.Tiles), slices.Clone(s.Placements), slices.Clone(s.Order), slices.Clone(s.Stream)
+		for j := range s.Tiles {
+			s.Tiles[j].Sizes = slices.Clone(s.Tiles[j].Sizes)
+		}
+	}
+	return c
+}
+
 // Fields names the config's facts.
 func (c *Config) Fields(f ir.Fields) {
 	f.String(ir.Field{Num: 1, Name: "target", Style: ir.Positional}, &c.Target)

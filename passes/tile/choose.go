@@ -100,20 +100,6 @@ func Choose(a *nest.Analysis, from Chooser, model cost.Model) (*Candidate, error
 	return &all[slices.IndexFunc(all, func(c Candidate) bool { return c.Chosen })], nil
 }
 
-// record gives a kernel the best of its configs, instead of the one that it had for the target, and says which that is.
-func record(a *nest.Analysis, from Chooser, model cost.Model) (*Candidate, error) {
-	best, err := Choose(a, from, model)
-	if err != nil {
-		return nil, err
-	}
-	_, target := from.Target()
-	a.Kernel.Forget(target)
-	if best.Config != nil {
-		a.Kernel.Configs = append(a.Kernel.Configs, *best.Config)
-	}
-	return best, nil
-}
-
 // Others gives the configs by which a kernel could be carried out beside its own, which is nil of loops: the candidates that are not refused, its own with
 // threads where it has none, or without, and loops that are not cut.
 func Others(a *nest.Analysis, from Chooser, own *schedule.Config) (list []schedule.Config) {

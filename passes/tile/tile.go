@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/alike"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
@@ -32,7 +33,7 @@ type Options struct {
 
 // Run records a config of every kernel for each target of its device, and binds loops to blocks and lanes where the device has these.
 func Run(g *ir.Graph, opt Options) error {
-	buffers := whole.Buffers(g)
+	buffers, decided := whole.Buffers(g), map[chosen]*schedule.Config{}
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
 		if !ok || opt.May != nil && !opt.May(n.ID) {
@@ -50,17 +51,30 @@ func Run(g *ir.Graph, opt Options) error {
 			if device, _ := c.Target(); d == nil || device != d.Type {
 				continue
 			}
-			best, err := record(a, c, opt.Model)
-			if err != nil {
-				return fmt.Errorf("%s: %w", g.Name(n.ID), err)
+			_, target := c.Target()
+			key := chosen{target, alike.Shape(k, buffers)}
+			config, ok := decided[key]
+			if !ok {
+				best, err := Choose(a, c, opt.Model)
+				if err != nil {
+					return fmt.Errorf("%s: %w", g.Name(n.ID), err)
+				}
+				config = best.Config
+				decided[key] = config
 			}
-			if reorders(best.Config) {
+			if k.Forget(target); config != nil {
+				k.Configs = append(k.Configs, config.Clone())
+			}
+			if reorders(config) {
 				k.Sums = 0
 			}
 		}
 	}
 	return nil
 }
+
+// chosen is what a config was chosen for: a target, and what kernels of a shape have alike.
+type chosen struct{ target, shape string }
 
 // reorders says whether a config has sums of products in another order than the operation says, which only kernels that may round have.
 func reorders(c *schedule.Config) bool {

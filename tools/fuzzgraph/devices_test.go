@@ -16,7 +16,9 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/uses"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/parts"
@@ -34,6 +36,7 @@ import (
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/split"
 	"tensortapestry.org/tapc/passes/standard"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // TestRandomDevices cuts random graphs in random ways, along what operations reduce too, and puts the shards on random devices of one to eight, some on several; or lays
@@ -148,6 +151,9 @@ func lowerSpread(t *testing.T, seed uint64, x *ir.Graph) (moved int64, exact boo
 		if list := s.Gives.Environment().Verify(context.Background(), x); list.HasErrors() {
 			t.Fatalf("seed %d: after %s: %v\n%s", seed, s.Name, list, written(t, x))
 		}
+		if s.Name == "tile" {
+			decidedAlone(t, seed, x)
+		}
 		if s.Name != "lower" {
 			continue
 		}
@@ -158,6 +164,29 @@ func lowerSpread(t *testing.T, seed uint64, x *ir.Graph) (moved int64, exact boo
 		exact = bounded == expected
 	}
 	return moved, exact
+}
+
+// decidedAlone holds what is decided for kernels of one shape together to what is for each.
+func decidedAlone(t *testing.T, seed uint64, x *ir.Graph) {
+	t.Helper()
+	buffers := whole.Buffers(x)
+	for n := range x.Nodes() {
+		k, ok := n.Body.(*schedule.Kernel)
+		if !ok {
+			continue
+		}
+		for _, c := range cpu.Choosers() {
+			_, target := c.Target()
+			copied := *k
+			best, err := tile.Choose(nest.Analyze(&copied, buffers), c, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := k.For(target).String(), best.String(); got != want {
+				t.Errorf("seed %d: %s for %s is %s, alone it is %s", seed, x.Name(n.ID), target, got, want)
+			}
+		}
+	}
 }
 
 // memory adds up what devices hold of their arenas: at most at a time, and what is stated.

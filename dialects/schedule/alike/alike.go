@@ -1,5 +1,5 @@
 // Package alike says which kernels one function can carry out: those that differ only in names and in which buffers they read and write. It finds that
-// from what decides a function's text, and not from the text. Read next: backends/cpu/unit.
+// from what decides a function's text, and not from the text. And it says which kernels are carried out best in the same way. Read next: backends/cpu/unit.
 package alike
 
 import (
@@ -18,15 +18,42 @@ import (
 // or of tensors that hold the same.
 func Key(k *schedule.Kernel, config *schedule.Config, buffers map[ir.NodeID]*schedule.Buffer, same func(tensor ir.NodeID) int) string {
 	w := writer{numbers: map[any]int{}, shared: map[*scalar.Expr]int{}}
-	fmt.Fprintf(&w, "%d %d\n", k.Allow, k.Sums)
-	first, all := starts(k)
+	w.kernel(k, buffers, same)
+	if config != nil {
+		w.config(config)
+	}
+	return w.String()
+}
+
+// period is how many bytes apart offsets are equally good: whole lines of a cache, and whole vectors and transactions of memory of every device.
+const period = 256
+
+// Shape says all of a kernel and of its operands' buffers, before anything is decided about it, that it depends on which way to carry it out is best. It is as a key is, with the operands' names, by which a way
+// says what it means, and the spaces of buffers. Of where operands are in their buffers it has the byte in a period alone, unless values follow from coordinates: blocks of an operation that lie elsewhere have one shape.
+func Shape(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) string {
+	w := writer{numbers: map[any]int{}, shared: map[*scalar.Expr]int{}, anywhere: true}
+	for _, o := range k.Operands {
+		fmt.Fprintf(&w, "%q ", o.Name)
+		if b := buffers[o.Buffer]; b != nil {
+			fmt.Fprintf(&w, "%v ", b.Space)
+		}
+	}
+	w.kernel(k, buffers, func(tensor ir.NodeID) int { return int(tensor) })
+	return w.String()
+}
+
+// kernel writes a kernel and its operands' buffers.
+func (w *writer) kernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, same func(tensor ir.NodeID) int) {
+	fmt.Fprintf(w, "%d %d\n", k.Allow, k.Sums)
+	first, all, values := starts(k, w.anywhere)
+	w.anywhere = w.anywhere && !values
 	for i, l := range k.Loops {
-		fmt.Fprintf(&w, "loop %d %d %d %v\n", l.Start-first[i], l.End-first[i], l.Of, l.Levels)
+		fmt.Fprintf(w, "loop %d %d %d %v\n", l.Start-first[i], l.End-first[i], l.Of, l.Levels)
 	}
 	for _, o := range k.Operands {
-		fmt.Fprintf(&w, "operand %d %d %v %d", w.number(o.Name), w.number(o.Buffer), o.Mode, o.Access.Projection)
+		fmt.Fprintf(w, "operand %d %d %v %d", w.number(o.Name), w.number(o.Buffer), o.Mode, o.Access.Projection)
 		if b := buffers[o.Buffer]; b != nil {
-			fmt.Fprintf(&w, " %t tensor %d over %d %d", b.Space == schedule.Constant, w.number(same(b.Tensor)), w.number(b.Over), b.Bytes)
+			fmt.Fprintf(w, " %t tensor %d over %d %d", b.Space == schedule.Constant, w.number(same(b.Tensor)), w.number(b.Over), b.Bytes)
 			w.buffer(b, o.Access, first)
 			if part := buffers[b.Tensor]; part != nil && part != b {
 				w.buffer(part, o.Access, all)
@@ -35,21 +62,18 @@ func Key(k *schedule.Kernel, config *schedule.Config, buffers map[ir.NodeID]*sch
 		w.WriteString("\n")
 	}
 	for _, s := range k.Statements {
-		fmt.Fprintf(&w, "statement %d %d ", s.Over, s.Store)
+		fmt.Fprintf(w, "statement %d %d ", s.Over, s.Store)
 		w.expr(s.Value)
 		w.WriteString("\n")
 	}
-	if config != nil {
-		w.config(config)
-	}
-	return w.String()
 }
 
 // writer writes a key.
 type writer struct {
 	strings.Builder
-	numbers map[any]int          // of names, buffers and tensors, in the order in which they come
-	shared  map[*scalar.Expr]int // parts of expressions that were written
+	numbers  map[any]int          // of names, buffers and tensors, in the order in which they come
+	shared   map[*scalar.Expr]int // parts of expressions that were written
+	anywhere bool                 // offsets are those in a period, if no values follow from coordinates
 }
 
 // number gives a name, a buffer or a tensor a number.
@@ -63,16 +87,25 @@ func (w *writer) number(x any) int {
 // buffer writes how elements of a buffer lie, and where an operand is when its loops are at their starts.
 func (w *writer) buffer(b *schedule.Buffer, access zspace.AffineMap, starts []int64) {
 	fmt.Fprintf(w, " %s %d %d at", b.DType, b.Range.Shape(), b.Strides)
+	byte := int64(0)
 	for d, at := range access.Offset {
 		for l, f := range access.Projection[d] {
 			at += f * starts[l]
 		}
-		fmt.Fprintf(w, " %d", at-b.Range.Start[d])
+		if at -= b.Range.Start[d]; !w.anywhere {
+			fmt.Fprintf(w, " %d", at)
+			continue
+		}
+		byte += at % period * (b.Strides[d] % period) % period * int64(b.Type().Size())
+	}
+	if w.anywhere {
+		fmt.Fprintf(w, " byte %d", (byte%period+period)%period)
 	}
 }
 
-// starts gives the values that loops are counted from, and those of the whole operation: the first, or 0 where a value is more than a place.
-func starts(k *schedule.Kernel) (first, all []int64) {
+// starts gives the values that loops are counted from, and those of the whole operation: the first, or 0 where a value is more than a place, and says whether there are such values. What is reduced counts as such
+// but where sums are the same wherever they begin.
+func starts(k *schedule.Kernel, anywhere bool) (first, all []int64, values bool) {
 	value := make([]bool, len(k.Loops))
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
@@ -80,7 +113,7 @@ func starts(k *schedule.Kernel) (first, all []int64) {
 				value[e.Ref] = true
 			}
 			for _, l := range e.Over {
-				value[l] = true
+				value[l] = value[l] || !anywhere || e.Op != scalar.Reduce
 			}
 			return true
 		})
@@ -95,7 +128,7 @@ func starts(k *schedule.Kernel) (first, all []int64) {
 			all[i] = l.Of[0]
 		}
 	}
-	return first, all
+	return first, all, slices.Contains(value, true)
 }
 
 // expr writes an expression, and a part of it once that is used in several places.

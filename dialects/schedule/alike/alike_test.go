@@ -98,3 +98,51 @@ func TestValuesOfLoops(t *testing.T) {
 		t.Error("loops whose values are stored have the same key from 0 and from 5 on")
 	}
 }
+
+// TestShape: blocks of one operation that lie elsewhere in whole tensors have one shape, if they begin at the same byte of a period, and where sums begin does not matter. What else differs makes another shape, so do coordinates from
+// which values follow.
+func TestShape(t *testing.T) {
+	block := func(start int64, change func(s *subject)) string {
+		s := adds("x", 1, 0)
+		s.k.Loops[0].Start, s.k.Loops[0].End, s.k.Loops[0].Of = start, start+64, []int64{0, 1024}
+		for _, b := range s.buffers {
+			b.Range, b.Bytes = zspace.MustShape(1024), 4096
+		}
+		change(s)
+		return Shape(&s.k, s.buffers)
+	}
+	value := func(s *subject) *scalar.Expr { return s.k.Statements[0].Value }
+	loop := func(s *subject) { value(s).Args[0] = scalar.NewLoop(0) }
+	sum := func(s *subject) { value(s).Args[0] = scalar.NewReduce(scalar.Add, []int{0}, value(s).Args[0]) }
+	as := func(*subject) {}
+	want := block(0, as)
+	for _, start := range []int64{64, 128, 960} {
+		if got := block(start, as); got != want {
+			t.Errorf("%d makes another shape:\n%s\n%s", start, want, got)
+		}
+		if block(start, sum) != block(0, sum) {
+			t.Errorf("a sum from %d on makes another shape", start)
+		}
+		if block(start, loop) == block(0, loop) {
+			t.Errorf("%d as a value makes no other shape", start)
+		}
+	}
+	for name, got := range map[string]string{
+		"another byte":    block(63, as),
+		"a name":          block(0, func(s *subject) { s.k.Operands[0].Name = "z" }),
+		"a space":         block(0, func(s *subject) { s.buffers[1].Space = schedule.Input }),
+		"a constant":      block(0, func(s *subject) { s.buffers[1].Space = schedule.Constant }),
+		"a stride":        block(0, func(s *subject) { s.buffers[1].Strides[0] = 2 }),
+		"an extent":       block(0, func(s *subject) { s.k.Loops[0].End-- }),
+		"a whole extent":  block(0, func(s *subject) { s.k.Loops[0].Of = nil }),
+		"one buffer":      block(0, func(s *subject) { s.k.Operands[1].Buffer = s.k.Operands[0].Buffer }),
+		"permissions":     block(0, func(s *subject) { s.k.Allow = 1 }),
+		"a value":         block(0, loop),
+		"a sum":           block(0, sum),
+		"another operand": block(0, func(s *subject) { value(s).Op = scalar.Mul }),
+	} {
+		if got == want {
+			t.Errorf("%s makes no other shape", name)
+		}
+	}
+}
