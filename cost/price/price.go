@@ -507,6 +507,34 @@ func results(x *pricing) float64 {
 	return float64(c.Row.Extent*c.Col.Extent*nest.Points(c.Batch)) * x.padding()
 }
 
+// copying adds the time of copying a left factor, with zeros around it or its channels innermost, and of reading the copy, in the nearest cache that has both. Where the innermost elements of the copy were no neighbours, they
+// are transposed, or go one by one if they are too few for that.
+func copying(x *pricing, a *adding) {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	if !ok || c.Padded == nil || !x.kind.Has(schedule.Thread) {
+		return
+	}
+	p, size := c.Padded, float64(x.analysis.Kernel.Operands[c.Left].Type().Size())
+	inner, read, written := p.Dims[len(p.Dims)-1], cells(p.Live), float64(p.Elements())
+	if p.Buffer.Strides[inner.Dim] != 1 {
+		if inner.Extent() < max(1, x.target.Vector/int64(size)) {
+			a.name("copying the left factor, one by one", singleCopies*read, rowGather, x.work.Type)
+		} else {
+			a.name("copying the left factor, transposed", packed*read, rowVector, x.work.Type)
+		}
+		return
+	}
+	list := levels(x.device, x.units)
+	at := slices.IndexFunc(list, func(l level) bool { return l.bytes >= (read+written)*size })
+	if at < 0 {
+		at = len(list) - 1
+	}
+	a.terms = append(a.terms, Term{"copying the left factor in " + list[at].name, list[at].over((read+written)*size, written*size)})
+}
+
+// singleCopies is how many elements that are read one by one take as long as one of a few that are neighbours in the copy of a left factor alone.
+const singleCopies = 2.3
+
 // awaited is the part of their travel that tiles wait for rows which the second cache did not keep. Measured on Zen 3: 0.6 to 0.8 with 512 KB of rows in 512 KB, float32 and float64.
 const awaited = 0.65
 
