@@ -273,7 +273,7 @@ func (s *storeCheck) local(t ir.NodeID, n *need) {
 }
 
 // lacking finds a kernel that carries out an application and neither puts out a tensor itself, as another application does, nor reads it, nor can
-// compute it. One that stores some results of the application and not others may have no use for the tensor: what it leaves out is needed on no device of its own.
+// compute it. One that has some results of the application and not others may have no use for the tensor: what it leaves out is needed on no device of its own.
 func (s *storeCheck) lacking(taker, t ir.NodeID, from *ir.Node) (ir.NodeID, bool) {
 	for _, by := range kernelsOf(s.c)[taker] {
 		n := s.c.Graph().Node(by)
@@ -317,18 +317,21 @@ func (t *takers) of(box zspace.Range) []ir.NodeID {
 	return slices.Compact(ids)
 }
 
-// reaches says whether a kernel reads a tensor, or can compute what an application puts out from what it reads, or stores some results of the taker and not others.
+// reaches says whether a kernel reads a tensor, or can compute what an application puts out from what it reads, or has some results of the taker and not others: it stores them, or another of its applications takes them.
 func (s *storeCheck) reaches(kernel *ir.Node, t ir.NodeID, from *ir.Node, taker ir.NodeID) bool {
-	known, stored := map[ir.NodeID]bool{}, map[ir.NodeID]bool{}
+	known, has := map[ir.NodeID]bool{}, map[ir.NodeID]bool{}
 	for _, o := range kernel.Body.(*schedule.Kernel).Operands {
 		if tensor := schedule.BufferOf(s.c.Graph(), o.Buffer).Tensor; o.Mode == schedule.Read {
 			known[tensor] = true
 		} else {
-			stored[tensor] = true
+			has[tensor] = true
 		}
 	}
-	results := map[bool]bool{} // of the taker, stored or not
-	application.ApplicationOf(s.c.Graph(), taker).Outputs.All(func(_, _ int, sel *ir.Selection) { results[stored[sel.Tensor]] = true })
+	for _, id := range kernel.Body.(*schedule.Kernel).Applications {
+		application.ApplicationOf(s.c.Graph(), id).Inputs.All(func(_, _ int, sel *ir.Selection) { has[sel.Tensor] = has[sel.Tensor] || !sel.Range().Empty() })
+	}
+	results := map[bool]bool{} // of the taker, whether the kernel has them
+	application.ApplicationOf(s.c.Graph(), taker).Outputs.All(func(_, _ int, sel *ir.Selection) { results[has[sel.Tensor]] = true })
 	return len(results) == 2 || known[t] || s.computable(from.Body.(*application.Application), known)
 }
 
