@@ -21,12 +21,8 @@ type Set []*Dictionary
 
 // All gives tapc's own dictionaries. A fault in one is an error of tapc itself and panics; a test reads them all.
 var All = sync.OnceValue(func() Set {
-	names, err := fs.Glob(files, "dict/*.ns")
-	if err != nil {
-		panic(err)
-	}
 	out := Set{fromKernels(kernels.Builtin())}
-	for _, name := range names {
+	for _, name := range entries() {
 		text, err := files.ReadFile(name)
 		if err != nil {
 			panic(err)
@@ -40,6 +36,35 @@ var All = sync.OnceValue(func() Set {
 	slices.SortFunc(out, func(a, b *Dictionary) int { return strings.Compare(a.Name, b.Name) })
 	return out
 })
+
+// Names gives the names of tapc's own dictionaries, in order. It reads none of them whole: command lines begin with it.
+func Names() []string {
+	own := strings.TrimSuffix(Own, "/1")
+	names := []string{own}
+	for _, file := range entries() {
+		text, err := files.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if name, ok := strings.CutPrefix(line, "namespace "); ok {
+				names = append(names, strings.TrimSpace(name))
+				break
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// entries gives the files of tapc's own dictionaries.
+func entries() []string {
+	names, err := fs.Glob(files, "dict/*.ns")
+	if err != nil {
+		panic(err)
+	}
+	return names
+}
 
 // With adds a dictionary. One of a name that the set has is an error.
 func (s Set) With(d *Dictionary) (Set, error) {

@@ -42,6 +42,17 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestNames: the names that are known without reading dictionaries are those of all.
+func TestNames(t *testing.T) {
+	var want []string
+	for _, d := range All() {
+		want = append(want, d.Name)
+	}
+	if got := Names(); !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+}
+
 // An operator is as the newest version up to the namespace's has it.
 func TestVersions(t *testing.T) {
 	for name, since := range map[string]int64{"onnx/8": 7, "onnx/9": 9, "onnx/12": 11, "onnx/13": 13, "onnx/28": 13} {

@@ -32,11 +32,7 @@ type Known struct {
 // later.
 func Check(fs *pflag.FlagSet, flag string, commandLine []string) {
 	isFile := func(word string) bool { return strings.HasSuffix(word, Suffix) }
-	var names []string
-	for _, d := range namespace.All() {
-		names = append(names, d.Name)
-	}
-	flagnames.Check(fs, flag, names, func(name string) error {
+	flagnames.Check(fs, flag, namespace.Names(), func(name string) error {
 		if slices.ContainsFunc(commandLine, isFile) {
 			return nil
 		}
