@@ -261,10 +261,10 @@ func testC(t *testing.T, write func(v *vector.Printer, target isa.Target, add fu
 	})
 }
 
-// withCompilers runs a test of C for each size of vectors of this machine, for more targets, and for those of an emulated AArch64: with gcc and clang by turns, each of which compiles some of them each time.
+// withCompilers runs a test of C for each size of vectors of this machine, for more targets, and for those of an emulated AArch64: with gcc and clang by turns, of which each pair of a target and a compiler has one in four.
 func withCompilers(t *testing.T, more []isa.Target, test func(t *testing.T, cc *toolchain.Compiler, target isa.Target, runner ...string)) {
 	t.Helper()
-	runs := testkit.Turns(t, 2)
+	runs := testkit.Turns(t, 4)
 	each := func(t *testing.T, targets []isa.Target, find func(t *testing.T, name string) (*toolchain.Compiler, []string)) {
 		names := []string{"gcc", "clang"}
 		for _, target := range targets {
