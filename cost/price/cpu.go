@@ -397,7 +397,7 @@ func (x *pricing) once() (step, error) {
 		if known(x, rowResults) {
 			work.name("results of products", results(x), rowResults, x.work.Type)
 		}
-		work.terms = append(work.terms, rowsAgain(x)...)
+		work.terms = append(append(work.terms, rowsAgain(x)...), columnsAgain(x)...)
 	case schedule.Transformed:
 		convolved(x, &work, c)
 	case schedule.Rows, schedule.Reduction, schedule.Scan:

@@ -219,6 +219,26 @@ func TestRowsAgain(t *testing.T) {
 	}
 }
 
+// TestColumnsAgain: each register tile of rows but the first waits for some of the columns in place that a core's caches do not keep, which are rows whole pages apart; for columns that a core keeps none does.
+func TestColumnsAgain(t *testing.T) {
+	again := func(rows, cols int64) float64 {
+		s := sample.New("columns again")
+		s.Product(s.Float(rows, 1024), s.Float(1024, cols))
+		g := scheduled(t, s)
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				k.Configs[0].Stages[0] = schedule.Stage{Algorithm: schedule.Contraction, Tiles: []schedule.Tiling{
+					{Role: schedule.RoleM, Sizes: []int64{rows, 8}}, {Role: schedule.RoleN, Sizes: []int64{32, 32, 16}}, {Role: schedule.RoleK, Sizes: []int64{1024}}}}
+			}
+		}
+		return term(program(t, g, 1), "columns again")
+	}
+	one, two, four := again(8, 1024), again(16, 1024), again(32, 1024)
+	if near := again(32, 1000); one != 0 || two <= 0 || math.Abs(four/two-3) > 1e-9 || near != 0 {
+		t.Errorf("one tile of rows waits %v s, two %v, four %v; where rows of columns are no pages apart four wait %v", one, two, four, near)
+	}
+}
+
 // TestTransformedTiles: a convolution on transformed tiles of 4 x 4 results has 36 products for 16 results where the direct one has 144.
 func TestTransformedTiles(t *testing.T) {
 	const graph = `tapc 1
