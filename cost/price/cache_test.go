@@ -212,9 +212,9 @@ func TestOtherDevices(t *testing.T) {
 	}
 	// A device with half of the first's work waits for half of a run, in which what it touched leaves as well.
 	list[0].takes, list[1].takes = 2, 1
-	for d, ago := range map[ir.NodeID]float64{first: 2, second: 2} {
+	for _, d := range []ir.NodeID{first, second} {
 		devices := replay(list[:2], buffers, &Process{})
-		if got := devices[d].sources(&work.Work{}, 0, read, false); len(got) != 1 || got[0].distance.ago != ago/2 {
+		if got := devices[d].sources(&work.Work{}, 0, read, false); len(got) != 1 || got[0].distance.ago != 1 {
 			t.Errorf("device %d: %v", d, got)
 		}
 	}

@@ -538,7 +538,7 @@ const singleCopies = 2.3
 // columnsAgain is what the columns take that a product reads in place again for each register tile of rows, from the first cache that keeps them: some of their travel, which the products do not hide.
 func columnsAgain(x *pricing) (terms []Term) {
 	c, ok := unpacked(x)
-	if !ok || !x.kind.Has(schedule.Thread) {
+	if !ok {
 		return nil
 	}
 	list := levels(x.device, x.units)

@@ -10,9 +10,12 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
+// ownName is the name of the dictionary of tapc's kernels.
+const ownName = "tapc/tensorops"
+
 // fromKernels derives the dictionary of tapc's own kernels from their declarations, and adds the operations at a graph's border.
 func fromKernels(lib *kernels.Library) *Dictionary {
-	d := &Dictionary{Name: "tapc/tensorops", Source: "the declarations of the kernel library", First: 1, Last: 1, prefixed: true, ops: map[string][]*Op{}}
+	d := &Dictionary{Name: ownName, Source: "the declarations of the kernel library", First: 1, Last: 1, prefixed: true, ops: map[string][]*Op{}}
 	for _, name := range lib.Names() {
 		k, ok := lib.Find(name)
 		if !ok || k.Name != name {

@@ -39,8 +39,7 @@ var All = sync.OnceValue(func() Set {
 
 // Names gives the names of tapc's own dictionaries, in order. It reads none of them whole: command lines begin with it.
 func Names() []string {
-	own := strings.TrimSuffix(Own, "/1")
-	names := []string{own}
+	names := []string{ownName}
 	for _, file := range entries() {
 		text, err := files.ReadFile(file)
 		if err != nil {
@@ -76,7 +75,7 @@ func (s Set) With(d *Dictionary) (Set, error) {
 }
 
 // Own is the namespace of tapc's kernels.
-const Own = "tapc/tensorops/1"
+const Own = ownName + "/1"
 
 // Find gives a namespace by its name: a dictionary and a version, such as onnx/17 or tensorflow/1.13.1, or a dictionary alone for the
 // newest. The prefix amanda/ may stand before it.

@@ -47,12 +47,13 @@ func Run(g *ir.Graph, opt Options) error {
 		} else if k.Allow = 0; d != nil {
 			allow(k, a.Forms, d.Allow)
 		}
+		shape := alike.Shape(k, buffers)
 		for _, c := range opt.Choosers {
 			if device, _ := c.Target(); d == nil || device != d.Type {
 				continue
 			}
 			_, target := c.Target()
-			key := chosen{target, alike.Shape(k, buffers)}
+			key := chosen{target, shape}
 			config, ok := decided[key]
 			if !ok {
 				best, err := Choose(a, c, opt.Model)
