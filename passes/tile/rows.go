@@ -5,11 +5,12 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
-// Sizes of the pieces that threads share, in values.
+// Sizes of the parts that threads share, in values.
 const (
-	rowPieces = 64      // from so many rows on, rows are not cut
-	leastCut  = 1 << 12 // of a lane dimension that is cut
-	mostCut   = 1 << 15
+	rowTasks = 64      // from so many rows on, rows are not cut
+	leastCut = 1 << 12 // of a lane dimension that is cut
+	mostCut  = 1 << 15
+	evenCut  = 4 // parts are a multiple of it, if rows are cut: 2 or 4 threads have as many each
 )
 
 // rowsStage cuts the lanes' dimension, where results lie along it and there are few rows, into parts for threads.
@@ -18,14 +19,19 @@ func (t Target) rowsStage(k *schedule.Kernel, r *nest.Rows) schedule.Stage {
 	if !r.Free {
 		return s
 	}
-	rows, piece, least := nest.Points(r.Outer), r.Lane.Extent, int64(leastCut)
+	rows, part, least := nest.Points(r.Outer), r.Lane.Extent, int64(leastCut)
 	if axis, lines := r.Transposed(k); axis >= 0 { // a task has so many rows
 		rows, least = (rows+lines-1)/lines, max(lineValues, leastCut/lines)
 	}
-	if rows < rowPieces && piece > least {
-		piece = even(piece, min(mostCut, max(least, nest.SaturatingProduct(rows, piece)/rowPieces)), lineValues)
+	if rows < rowTasks && part > least {
+		most := min(mostCut, max(least, nest.SaturatingProduct(rows, part)/rowTasks))
+		parts := (part + most - 1) / most
+		for rows*parts%evenCut != 0 {
+			parts++
+		}
+		part = roundUp((part+parts-1)/parts, lineValues)
 	}
-	s.Tiles = tiling(schedule.RoleElement, r.Lane, roundUp(piece, t.lanes(int(k.Operands[0].Type().Size()))))
+	s.Tiles = tiling(schedule.RoleElement, r.Lane, roundUp(part, t.lanes(int(k.Operands[0].Type().Size()))))
 	return s
 }
 
