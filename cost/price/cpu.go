@@ -38,59 +38,7 @@ func (x *pricing) choose(kind schedule.DeviceType) {
 		if x.settings.Units > 0 {
 			x.units = min(x.units, x.settings.Units)
 		}
-		x.units = min(x.units, x.tasks())
 	}
-}
-
-// tasks is how many there are that units may share, of a product: its macro-tiles. Of other kernels there are many.
-func (x *pricing) tasks() int64 {
-	c, ok := x.product()
-	if !ok {
-		return math.MaxInt64
-	}
-	n := x.tiles(schedule.RoleM, c.Row) * x.tiles(schedule.RoleN, c.Col)
-	for _, d := range c.Batch {
-		n *= d.Extent
-	}
-	return n
-}
-
-// mostTasks is how many tasks of a unit, from which on one more or less does not count.
-const mostTasks = 64
-
-// uneven is how much longer the unit works that works longest than if all had as much to do: each takes the next macro-tile when it has done one, and the last of a row or column of them
-// may be smaller. Columns that fill vectors are work, too.
-func (x *pricing) uneven() float64 {
-	c, ok := x.product()
-	if !ok || x.units == 1 || x.tasks() > mostTasks*x.units {
-		return 1
-	}
-	parts := func(role schedule.Role, d nest.Dim) (list []float64) {
-		of := x.tile(role, d)
-		for at := int64(0); at < d.Extent; at += of {
-			list = append(list, float64(min(of, d.Extent-at)))
-		}
-		return list
-	}
-	rows, cols, sum, busy := parts(schedule.RoleM, c.Row), parts(schedule.RoleN, c.Col), 0.0, make([]float64, x.units)
-	if tiles := x.stages[0].Tile(schedule.RoleN); len(tiles) > 0 {
-		lanes := float64(tiles[len(tiles)-1])
-		cols[len(cols)-1] = math.Ceil(cols[len(cols)-1]/lanes) * lanes
-	}
-	for range nest.Points(c.Batch) {
-		for _, r := range rows {
-			for _, n := range cols {
-				next := 0
-				for i, b := range busy {
-					if b < busy[next] {
-						next = i
-					}
-				}
-				busy[next], sum = busy[next]+r*n, sum+r*n
-			}
-		}
-	}
-	return slices.Max(busy) * float64(x.units) / sum
 }
 
 // product gives a kernel that is one product of which each task has a macro-tile.
@@ -131,6 +79,9 @@ const (
 // lowRows are the rows for products of narrow numbers, the best first.
 var lowRows = []string{"amx", "vnni", "vexvnni", "usdot", "bf16", "bfdot", "sdot", "any"}
 
+// mostTasks is how many tasks of a unit, from which on one more or less does not count.
+const mostTasks = 64
+
 // panels are those of a right factor that is packed for all units before tasks: of so many columns, of which the last in each group has those that are left.
 type panels struct{ width, each, all, rounds int64 } // columns of one, panels of a group and of all groups, and the rounds in which these are packed
 
@@ -156,42 +107,49 @@ func panelsOf(x *pricing, c *nest.Contraction) (p panels, ok bool) {
 	return p, true
 }
 
-// regions is in how many regions of threads a kernel is carried out. A product has one that packs the left factor for all or copies it with zeros around; for each round of panels of the
-// right one a region that packs them and one of the tasks; and one that adds what tasks have of the sums, where these are cut for tasks.
+// regions is in how many regions of threads a kernel is carried out. A product has those that pack or copy a factor for all, as far as threads share them; for each round of panels of the right one a
+// region of the tasks; and one that adds what tasks have of the sums, where these are cut for tasks.
 func regions(x *pricing) int64 {
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
 	if !ok || len(x.stages) != 1 || x.algorithm() != schedule.Contraction {
 		return 1
 	}
-	before, each := int64(0), int64(1)
-	left := x.analysis.Kernel.Operands[c.Left].Name
-	at := slices.IndexFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == left })
-	if at >= 0 && x.stages[0].Placements[at].Scope == schedule.DeviceScope || at < 0 && c.Padded != nil {
-		before++
-	}
-	p, ok := panelsOf(x, c)
-	if ok {
-		each++
-	}
+	p, _ := panelsOf(x, c)
+	each, before := int64(1), adding{x: x}
 	if len(x.stages[0].Tile(schedule.RoleK)) > 1 {
 		each++
 	}
-	return before + max(1, p.rounds)*each
+	copying(x, &before)
+	x.pack(&before)
+	return before.regions + max(1, p.rounds)*each
+}
+
+// region says that the terms from one on are carried out in so many regions of their own, in which the unit that works longest takes so many times as long as if all had as much to do. Those of little work
+// are the caller's alone: it takes no longer than calling others. What the tasks behind them are uneven is no matter of them.
+func (a *adding) region(from int, regions int64, longest float64) {
+	x, shared := a.x, total(a.terms[from:]).Value
+	if alone := shared * float64(x.units); alone <= shared*longest+float64(regions)*x.device.Region.Value {
+		longest, regions = float64(x.units), 0
+	}
+	for i, t := range a.terms[from:] {
+		a.terms[from+i] = t.times(longest * x.even)
+	}
+	a.regions += regions
 }
 
 // handedOut is how much longer the packing of a right factor for all takes than if each unit had as much of it: a region's panels are cut into as many ranges as there are units, and the last
-// panel of a group has the columns that are left. What the tasks behind it are uneven is no matter of it.
+// panel of a group has the columns that are left.
 func handedOut(x *pricing, c *nest.Contraction) float64 {
 	p, ok := panelsOf(x, c)
 	if !ok || x.units == 1 || p.all > mostTasks*x.units*p.rounds {
-		return 1 / x.uneven()
+		return 1
 	}
 	columns := func(panels int64) int64 { return panels/p.each*c.Col.Extent + min(panels%p.each*p.width, c.Col.Extent) }
 	all, most := (p.all+p.rounds-1)/p.rounds, int64(0)
 	for i := range x.units {
 		most = max(most, columns(all*(i+1)/x.units)-columns(all*i/x.units))
 	}
-	return float64(most*x.units) / float64(columns(all)) / x.uneven()
+	return float64(most*x.units) / float64(columns(all))
 }
 
 // compute gives the steps of what a kernel computes.
@@ -437,9 +395,10 @@ func (x *pricing) once() (step, error) {
 
 // adding collects terms, until a rate is not known.
 type adding struct {
-	x     *pricing
-	terms []Term
-	err   error
+	x       *pricing
+	terms   []Term
+	regions int64 // of threads, beside those of tasks
+	err     error
 }
 
 // add adds the time of so many operations by a row on a type.
@@ -596,7 +555,9 @@ func tiled(x *pricing) float64 {
 		return x.padding()
 	}
 	rows, width, lanes := max(1, m[len(m)-1]), n[len(n)-2], n[len(n)-1]
-	steps := cost.Steps(c.Row.Extent, (c.Col.Extent+lanes-1)/lanes, min(rows, c.Row.Extent), max(1, width/lanes), columnLoad(x, c, width), x.target.Registers)
+	_, asIs := unpacked(x)
+	core := cost.Core{Registers: x.target.Registers, Load: columnLoad(x, c, width), Unpacked: asIs}
+	steps := core.Steps(c.Row.Extent, (c.Col.Extent+lanes-1)/lanes, min(rows, c.Row.Extent), max(1, width/lanes))
 	return steps / (cost.FullStep(x.target.Registers) * float64(max(1, c.Row.Extent)) * float64(max(1, c.Col.Extent)) / float64(lanes))
 }
 
@@ -671,14 +632,11 @@ func (x *pricing) pack(a *adding) {
 		if i == c.Right {
 			along = c.Col
 		}
-		n := float64(along.Extent)
+		n, from := float64(along.Extent), len(a.terms)
 		for _, d := range c.Batch {
 			if d.Step(c.Views[i]) != 0 {
 				n *= float64(d.Extent)
 			}
-		}
-		if i == c.Right && p.Scope == schedule.DeviceScope {
-			n *= handedOut(x, c)
 		}
 		if c.Window != nil && i == c.Right {
 			a.name("borders of windows", masked*n*x.places(c), rowVector, x.work.Type)
@@ -702,6 +660,13 @@ func (x *pricing) pack(a *adding) {
 			a.name("packing", apart*n, rowVector, x.work.Type)
 		default:
 			a.name("packing one by one", single*n, rowGather, x.work.Type)
+		}
+		switch panels, _ := panelsOf(x, c); {
+		case p.Scope != schedule.DeviceScope:
+		case i == c.Right:
+			a.region(from, max(1, panels.rounds), handedOut(x, c))
+		default:
+			a.region(from, 1, 1)
 		}
 	}
 	if c.Transposed {

@@ -1,6 +1,7 @@
 package price
 
 import (
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -22,55 +23,120 @@ const mostHeld = 4
 // boxes are what each of the first units touches of a buffer.
 type boxes []zspace.Range
 
-// levelled is a dimension that tasks follow: its loops, and how much of it a task has.
+// levelled is a dimension that tasks follow: its loops, how much of it a task has, and what is computed at once, which the last task fills.
 type levelled struct {
-	dim  nest.Dim
-	tile int64
+	dim        nest.Dim
+	tile, full int64
 }
 
 // tasks is how many there are along it.
 func (l levelled) tasks() int64 { return (l.dim.Extent + l.tile - 1) / max(l.tile, 1) }
 
+// sizes are what the tasks along it have of it.
+func (l levelled) sizes() (list []float64) {
+	for at := int64(0); at < l.dim.Extent; at += max(l.tile, 1) {
+		list = append(list, float64((min(l.tile, l.dim.Extent-at)+l.full-1)/l.full*l.full))
+	}
+	return list
+}
+
+// tasks is how many there are that units may share; many, if nobody knows.
+func tasks(x *pricing) int64 {
+	dims, n := dealt(x), int64(1)
+	if len(dims) == 0 {
+		return math.MaxInt64
+	}
+	for _, d := range dims {
+		n = nest.SaturatingProduct(n, d.tasks())
+	}
+	return n
+}
+
+// share leaves a kernel as many units as it has tasks, and one that takes no longer for it than calling others.
+func share(x *pricing) {
+	if !x.kind.Has(schedule.Thread) {
+		x.even = 1
+		return
+	}
+	x.units = min(x.units, tasks(x))
+	if x.even = 1 / x.uneven(); alone(x) {
+		x.units, x.even = 1, 1
+	}
+}
+
+// uneven is how much longer the unit works that works longest than if all had as much to do: each takes the next task when it has done one, and the last along a dimension may be smaller.
+func (x *pricing) uneven() float64 {
+	if n := tasks(x); x.units == 1 || n == 0 || n > mostTasks*x.units {
+		return 1
+	}
+	sizes, sum, busy := []float64{1}, 0.0, make([]float64, x.units)
+	for _, d := range dealt(x) {
+		outer := sizes
+		sizes = nil
+		for _, o := range outer {
+			for _, s := range d.sizes() {
+				sizes = append(sizes, o*s)
+			}
+		}
+	}
+	for _, s := range sizes {
+		next := 0
+		for i, b := range busy {
+			if b < busy[next] {
+				next = i
+			}
+		}
+		busy[next], sum = busy[next]+s, sum+s
+	}
+	return slices.Max(busy) * float64(x.units) / sum
+}
+
 // dealt gives the dimensions that the tasks of a kernel follow, outermost first; none if nobody knows.
 func dealt(x *pricing) (list []levelled) {
-	if c, ok := x.product(); ok {
-		for _, d := range c.Batch {
-			list = append(list, levelled{d, 1})
+	add := func(d nest.Dim, tile, full int64) { list = append(list, levelled{d, max(tile, 1), max(full, 1)}) }
+	each := func(dims []nest.Dim) {
+		for _, d := range dims {
+			add(d, 1, 1)
 		}
-		return append(list, levelled{c.Row, x.tile(schedule.RoleM, c.Row)}, levelled{c.Col, x.tile(schedule.RoleN, c.Col)})
+	}
+	if c, ok := x.product(); ok {
+		each(c.Batch)
+		add(c.Row, x.tile(schedule.RoleM, c.Row), 1)
+		lanes := int64(1)
+		if tiles := x.stages[0].Tile(schedule.RoleN); len(tiles) > 0 {
+			lanes = tiles[len(tiles)-1]
+		}
+		add(c.Col, x.tile(schedule.RoleN, c.Col), lanes)
+		return list
 	}
 	if c, ok := nest.Of[*nest.BackToBack](x.analysis.Forms); ok && len(x.stages) > 1 {
-		for _, d := range c.First.Batch {
-			list = append(list, levelled{d, 1})
-		}
-		return append(list, levelled{c.First.Row, x.tile(schedule.RoleM, c.First.Row)})
+		each(c.First.Batch)
+		add(c.First.Row, x.tile(schedule.RoleM, c.First.Row), 1)
+		return list
 	}
-	if r, ok := nest.Of[*nest.Rows](x.analysis.Forms); ok {
-		for _, d := range r.Outer {
-			list = append(list, levelled{d, 1})
+	if r, ok := nest.Of[*nest.Rows](x.analysis.Forms); ok && x.algorithm() == schedule.Rows && x.stages[0].Tile(schedule.RoleK) == nil {
+		each(r.Outer)
+		if line := x.stages[0].Tile(schedule.RoleLine); line != nil && len(list) > 0 { // which are computed together
+			list[len(list)-1].tile = min(line[0], list[len(list)-1].dim.Extent)
 		}
 		if r.Free {
-			list = append(list, levelled{r.Lane, 1})
+			add(r.Lane, x.tile(schedule.RoleElement, r.Lane), 1)
 		}
 	}
 	return list
 }
 
-// portions gives the loops of each of the first units that share a kernel, of one that has done it before others have begun all; nil where nobody knows, or nothing is known of what units have from
-// each other.
+// portions gives the loops of each of the first units that share a kernel; nil where nobody knows, or nothing is known of what units have from each other.
 func portions(x *pricing) (list []zspace.Range) {
 	k := x.analysis.Kernel
 	switch {
 	case !exchanges(x.device).Known():
 		return nil
-	case alone(x):
+	case x.units == 1:
 		return []zspace.Range{k.Space()}
 	}
-	dims, tasks := dealt(x), int64(1)
-	for _, d := range dims {
-		tasks *= d.tasks()
-	}
-	if tasks < x.units {
+	dims, tasks := dealt(x), tasks(x)
+	if len(dims) == 0 || tasks < x.units {
 		return nil
 	}
 	for u := range min(x.units, mostSampled) {

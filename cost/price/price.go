@@ -219,6 +219,7 @@ func (x *done) carry(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer,
 	by.analysis, by.work = nest.Analyze(k, buffers), x.work
 	x.kernel = &by
 	x.kernel.choose(by.kind)
+	share(x.kernel)
 	x.kernel.loops = portions(x.kernel)
 	x.units = touchedOf(x.kernel)
 }
@@ -452,7 +453,7 @@ func greatest(terms []Term) string {
 func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	switch c, ok := inPlace(x); {
 	case ok && t.Operand == c.Right:
-		return columns(x, c, list)
+		return columns(x, c)
 	case x.algorithm() != schedule.Rows || x.few: // of which all elements are asked for together
 		return 1, 0
 	}
@@ -476,26 +477,31 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	return float64(max(1, min(step*size, schedule.LineBytes)/max(size, 1))), stay
 }
 
-// columns is how often the columns of a right factor that is read in place travel, once for each register tile of rows, and the first cache that they stay in meanwhile. Rows that are a
-// power of two of lines apart are in few sets of a cache. What the first and second cache keep is in the rate of products.
-func columns(x *pricing, c *nest.Contraction, list []level) (times float64, stay int) {
+// columns is how often the columns of a right factor that is read in place travel, once for each register tile of rows, and the first cache that they stay in meanwhile. What the first and second
+// cache keep is in the rate of products.
+func columns(x *pricing, c *nest.Contraction) (times float64, stay int) {
 	if len(c.Reduction) == 0 {
 		return 1, 0
 	}
+	if stay = staying(x, c); stay < 2 {
+		return 1, 0
+	}
+	m := max(1, register(x, schedule.RoleM, c.Row.Extent))
+	return float64((c.Row.Extent + m - 1) / m), stay
+}
+
+// staying is the first cache, or memory, that the columns of a register tile stay in which are read in place. Rows that are a power of two of lines apart are in few sets of a cache.
+func staying(x *pricing, c *nest.Contraction) (stay int) {
 	d, size := c.Reduction[len(c.Reduction)-1], int64(c.Sum.Type.Size())
 	apart := max(1, register(x, schedule.RoleN, c.Col.Extent)*size/schedule.LineBytes) // lines of a row, or those of which one is in the same set
 	if step := max(d.Step(c.Views[c.Right]), -d.Step(c.Views[c.Right])) * size; step > 0 && step%schedule.LineBytes == 0 {
 		apart = max(apart, step/schedule.LineBytes&-(step/schedule.LineBytes))
 	}
 	rows := float64(register(x, schedule.RoleK, d.Extent) * apart * schedule.LineBytes)
-	for near := levels(x.device, 1); stay < len(list)-1 && rows > near[stay].bytes; {
+	for near := levels(x.device, 1); stay < len(near)-1 && rows > near[stay].bytes; {
 		stay++
 	}
-	if stay < 2 {
-		return 1, 0
-	}
-	m := max(1, register(x, schedule.RoleM, c.Row.Extent))
-	return float64((c.Row.Extent + m - 1) / m), stay
+	return stay
 }
 
 // results is how many sums register tiles begin and write.
@@ -514,6 +520,7 @@ func copying(x *pricing, a *adding) {
 	if !ok || c.Padded == nil || !x.kind.Has(schedule.Thread) {
 		return
 	}
+	defer a.region(len(a.terms), 1, 1)
 	p, size := c.Padded, float64(x.analysis.Kernel.Operands[c.Left].Type().Size())
 	inner, read, written := p.Dims[len(p.Dims)-1], cells(p.Live), float64(p.Elements())
 	if p.Buffer.Strides[inner.Dim] != 1 {
@@ -542,7 +549,7 @@ func columnsAgain(x *pricing) (terms []Term) {
 		return nil
 	}
 	list := levels(x.device, x.units)
-	times, stay := columns(x, c, list)
+	times, stay := columns(x, c)
 	if times <= 1 || list[stay].near {
 		return nil
 	}

@@ -444,16 +444,16 @@ func TestWholeTasks(t *testing.T) {
 	}
 }
 
-// convolutions is a chain of two convolutions 3x3 of 40 channels, of so many filters and of so many last ones, whose filters are packed in panels of 16.
-func convolutions(filters, last int64) *sample.Graph {
+// convolutions is a chain of two convolutions 3x3 of so many channels, of so many filters and of so many last ones, whose filters are packed in panels of 16.
+func convolutions(channels, filters, last int64) *sample.Graph {
 	g := sample.New("convolutions")
-	x := g.Each("relu", g.Conv(g.Float(1, 40, 6, 24), filters, 3, 1, 1))
+	x := g.Each("relu", g.Conv(g.Float(1, channels, 6, 24), filters, 3, 1, 1))
 	g.Each("relu", g.Conv(x, last, 3, 1, 1))
 	return g
 }
 
 // TestRegions: a kernel that threads share takes the start of each of its regions. A convolution copies its image, packs its filters and multiplies, one of more filters than pixels packs its image and
-// multiplies; a product that reads its factors in place has one region, as softmax has.
+// multiplies; a product that reads its factors in place has one region, as softmax has. What is copied or packed sooner by one unit than others begin is no region.
 func TestRegions(t *testing.T) {
 	product, softmax := sample.New("product"), sample.New("softmax")
 	product.Product(product.Float(512, 512), product.Float(512, 512))
@@ -462,7 +462,7 @@ func TestRegions(t *testing.T) {
 	for _, c := range []struct {
 		graph *sample.Graph
 		want  []float64
-	}{{convolutions(40, 40), []float64{3, 3}}, {convolutions(40, 200), []float64{3, 2}}, {product, []float64{1}}, {softmax, []float64{1}}} {
+	}{{convolutions(400, 40, 40), []float64{3, 1}}, {convolutions(400, 200, 200), []float64{3, 2}}, {convolutions(40, 40, 40), []float64{1, 1}}, {product, []float64{1}}, {softmax, []float64{1}}} {
 		for units := range int64(2) {
 			list := priced(t, c.graph, units+1)
 			if len(list) != len(c.want) {
@@ -480,7 +480,7 @@ func TestRegions(t *testing.T) {
 // TestPanelsAreHandedOut: panels are packed whole, so that of 40 filters in three of them one of two threads packs 16, and the other one 24.
 func TestPanelsAreHandedOut(t *testing.T) {
 	of := func(filters, units int64) float64 {
-		time := termOf(priced(t, convolutions(filters, 40), units)[0], "packing one by one of float32")
+		time := termOf(priced(t, convolutions(400, filters, 40), units)[0], "packing one by one of float32")
 		if time == 0 {
 			t.Fatalf("%d filters are not packed", filters)
 		}
@@ -680,5 +680,28 @@ func TestOthers(t *testing.T) {
 	}
 	if k := program(t, scheduled(t, product), 0); k[0].Other != nil || k[0].Beside() != nil {
 		t.Error("what is not asked for")
+	}
+}
+
+// TestUnevenRows: rows are tasks, of which one of two threads has two of three; of a vector that is cut, each has as many parts.
+func TestUnevenRows(t *testing.T) {
+	of := func(rows, units int64) (time float64) {
+		g := sample.New("rows")
+		g.Each("softmax", g.Float(rows, 100_000))
+		return termOf(priced(t, g, units)[0], "functions of float32")
+	}
+	if three, four := of(3, 2), of(4, 2); math.Abs(three/four-1) > 1e-9 || three == 0 {
+		t.Errorf("3 rows take %v on two threads, 4 %v", three, four)
+	}
+	if three, four := of(3, 1), of(4, 1); math.Abs(four/three-4.0/3) > 1e-9 {
+		t.Errorf("3 rows take %v on one thread, 4 %v", three, four)
+	}
+	cut := func(units int64) float64 {
+		g := sample.New("cut")
+		g.Each("exp", g.Float(9*4096))
+		return termOf(priced(t, g, units)[0], "functions of float32")
+	}
+	if one, two := cut(1), cut(2); math.Abs(one/two-2) > 1e-9 || one == 0 {
+		t.Errorf("a vector takes %v on one thread, %v on two", one, two)
 	}
 }

@@ -17,37 +17,61 @@ func Fits(rows, vectors, registers int64) bool {
 	return rows*vectors+columns+Spare <= registers
 }
 
-// busy is how many vectors of sums a register tile has at least whose products do not wait for each other: two multiply-adds in a cycle, each after four, are 8. Of 16 registers it is more, as measured on
-// Zen 3: tiles of 6 × 2 take 0.75 to 0.86 of the time of 4 × 2 and 0.77 to 1.02 of that of 5 × 2 (docs/performance.md, "Register tiles of AVX2"). Of 32, tiles at edges alone have so few.
-func busy(registers int64) float64 {
-	if registers <= 16 {
+// Core is how a core adds products up: with how many vector registers, and where vectors of columns come from.
+type Core struct {
+	Registers int64
+	Load      float64 // halves of a cycle in which a vector of columns comes
+	Unpacked  bool    // columns are read where they are, in no panels
+}
+
+// Times in eighths of a cycle: of a multiply-add, for which that of the next step waits; and of a load, where a tile loads nearly as much as it multiplies. A core that does two loads in a cycle takes 4 at least;
+// this is what Zen 3 takes for a number of the left factor, a vector of columns, or a line of a panel that is asked for.
+const (
+	latency = 4 * 8
+	loading = 5.5
+)
+
+// busy is how many vectors of sums a register tile has at least that does not wait for unpacked columns, of which it reads a line or two of each row: 8 are two multiply-adds in a cycle, each after four. Of 16
+// registers it is more, as measured on Zen 3: tiles of 6 × 2 take 0.75 to 0.86 of the time of 4 × 2 and 0.77 to 1.02 of that of 5 × 2 (docs/performance.md, "Register tiles of AVX2").
+func (c Core) busy() float64 {
+	if c.Registers <= 16 {
 		return 11
 	}
 	return 8
 }
 
-// step is about the time of one step of the reduction in a register tile, in eighths of a cycle of a core that does two multiply-adds of vectors and two loads in a cycle. A vector of columns takes so many
-// halves of a cycle to come. Loads cost something even where they are not what a step waits for, and vectors of columns, which come from further away, cost more.
-func step(rows, vectors int64, load float64, registers int64) float64 {
+// step is about the time of one step of the reduction in a register tile, in eighths of a cycle of a core that does two multiply-adds of vectors in a cycle. Loads cost something even where they are not what a step
+// waits for, and vectors of columns, which come from further away, cost more; but not where columns are in panels and a tile waits for its loads alone, or for its few sums (docs/performance.md, "Steps of
+// register tiles").
+func (c Core) step(rows, vectors int64) float64 {
 	if rows == 0 || vectors == 0 {
 		return 0
 	}
-	return 4*max(float64(rows*vectors), float64(rows+vectors), float64(vectors)*load, busy(registers)) + float64(rows+3*vectors)
+	multiply, load, arrive := 4*float64(rows*vectors), float64(rows+vectors), 4*float64(vectors)*c.Load
+	beside := float64(rows + 3*vectors)
+	if c.Unpacked {
+		return max(multiply, 4*load, arrive, 4*c.busy()) + beside
+	}
+	return max(max(multiply, arrive)+beside, loading*(load+1), latency)
 }
 
+// fewRows use each vector of columns so seldom that they wait for panels as for unpacked ones.
+const fewRows = 8
+
 // Steps is the time of one step of the reduction over all register tiles of a product of rows and vectors of columns, in eighths of a cycle: tiles at the edges are smaller.
-func Steps(rows, vectors, tileRows, tileVectors int64, load float64, registers int64) float64 {
+func (c Core) Steps(rows, vectors, tileRows, tileVectors int64) float64 {
 	m, mt, n, nt := rows/tileRows, rows%tileRows, vectors/tileVectors, vectors%tileVectors
-	of := func(r, v int64) float64 { return step(r, v, load, registers) }
-	return float64(m)*(float64(n)*of(tileRows, tileVectors)+of(tileRows, nt)) + float64(n)*of(mt, tileVectors) + of(mt, nt)
+	c.Unpacked = c.Unpacked || rows <= fewRows
+	return float64(m)*(float64(n)*c.step(tileRows, tileVectors)+c.step(tileRows, nt)) + float64(n)*c.step(mt, tileVectors) + c.step(mt, nt)
 }
 
 // FullStep is the time of a step for each vector of sums of the register tile that has the least, of those that fit so many registers, in eighths of a cycle.
 func FullStep(registers int64) float64 {
-	least := step(1, 1, Near, registers)
+	c := Core{Registers: registers, Load: Near}
+	least := c.step(1, 1)
 	for v := int64(1); Fits(1, v, registers); v++ {
 		for r := int64(1); Fits(r, v, registers); r++ {
-			least = min(least, step(r, v, Near, registers)/float64(r*v))
+			least = min(least, c.step(r, v)/float64(r*v))
 		}
 	}
 	return least
