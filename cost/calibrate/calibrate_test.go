@@ -31,13 +31,11 @@ func TestConclude(t *testing.T) {
 	list := probes(&d)
 	for i := range list {
 		p := &list[i]
-		best := map[what]float64{start: 5e-9, region: 2e-6 / float64(p.threads)}[p.what]
+		best := map[what]float64{start: 5e-9, region: regions*1e-6 + regions*5e-9 + 30e-6, single: 1e-6 + 5e-9 + 30e-6}[p.what]
 		if p.things > 0 {
 			best = p.things / (100e9 * float64(p.threads))
 		}
 		switch n := float64(multiplied(p.dtype, p.threads)); {
-		case p.what == region && p.threads > 1:
-			best += 1e-6
 		case p.what == products:
 			best += n * n / (5e9 * float64(p.threads))
 		case p.what == results:

@@ -47,7 +47,8 @@ const (
 	lasting // what is read that nobody has touched for a while
 	period  // that while, of the same program
 	start
-	region
+	region  // some kernels that threads share
+	single  // one that has as much to do
 	pacing  // what all devices compute side by side
 	handing // a count from one device to the next
 	copying // bytes that one device has to another
@@ -73,6 +74,9 @@ const (
 	resultSum  = 8
 
 	rowOfColumns = 1600 // columns of a right factor, whose rows are not whole pages apart
+
+	regions   = 16      // kernels that threads share,
+	divisible = 1 << 14 // each of so many cells of a function, which takes as long wherever they are
 
 	untouched = 4 << 20 // bytes that nobody touches for a while, at most
 	idle      = 16_000  // cells of which functions are computed meanwhile
@@ -146,8 +150,13 @@ func probes(d *machine.Device) (list []probe) {
 		})
 	}
 	add(probe{what: start, threads: 1}, "start", func(g *sample.Graph) { g.Each("relu", g.Float(16)) })
-	for _, threads := range threadsOf(d) {
-		add(probe{what: region, threads: threads}, "region", func(g *sample.Graph) { g.Each("relu", g.Float(40_000)) })
+	if d.Units > 1 {
+		add(probe{what: region, threads: d.Units}, "regions", func(g *sample.Graph) {
+			for range regions {
+				g.Each("exp", g.Float(divisible))
+			}
+		})
+		add(probe{what: single, threads: d.Units}, "region", func(g *sample.Graph) { g.Each("exp", g.Float(regions*divisible)) })
 	}
 	return list
 }
@@ -240,7 +249,6 @@ func nearLast(d *machine.Device) int {
 
 // conclude gives a device what was measured.
 func conclude(d *machine.Device, list []probe) {
-	alone := 0.0 // the time of the region's program on one thread
 	for i := range list {
 		if list[i].what == start {
 			d.Launch = list[i].seconds()
@@ -256,14 +264,9 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
 		case columns:
 			d.Caches[p.cache].Columns = p.rate(p.things)
-		case start, keeping, lasting, period, pacing, handing, copying, following, results:
 		case region:
-			if p.threads == 1 {
-				alone = Usual(p.times)
-				continue
-			}
-			shared := alone / float64(p.threads)
-			d.Region = machine.Figure{Value: max(Usual(p.times)-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
+			giveRegion(d, list)
+		case start, keeping, lasting, period, pacing, handing, copying, following, results, single:
 		default:
 			giveRate(d, p)
 		}
@@ -292,6 +295,17 @@ func conclude(d *machine.Device, list []probe) {
 		}
 	}
 }
+
+// giveRegion gives a device what it takes more that all units share a kernel: of some kernels what is left without one that has as much to do. One unit alone would be another pace than that of all together.
+func giveRegion(d *machine.Device, list []probe) {
+	at := func(w what) *probe { return &list[slices.IndexFunc(list, func(p probe) bool { return p.what == w })] }
+	several, one := at(region).seconds(), Usual(at(single).times)
+	more := func(t float64) float64 { return max((t-one)/(regions-1)-d.Launch.Value, leastRegion) }
+	d.Region = machine.Figure{Value: more(several.Value), Low: more(several.Low), High: more(several.High)}
+}
+
+// leastRegion is what that is at least, in seconds.
+const leastRegion = 1e-8
 
 // apartReads is how many times as much as it can, at most, if it was one cache, what all units read of it together is from where each has its own.
 const apartReads = 1.3
