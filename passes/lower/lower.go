@@ -211,6 +211,8 @@ func (l *lowering) application(in *instance.Instance, name string, a ir.NodeID, 
 		if err := l.operand(in, i, box, app, node); err != nil {
 			return err
 		}
+	}
+	for _, i := range l.inputsFirst(in) {
 		if err := l.buffered(k, in, i, box, reads[i], &after); err != nil {
 			return err
 		}
@@ -281,6 +283,19 @@ func (l *lowering) operand(in *instance.Instance, i int, box zspace.Range, app *
 		}
 	}
 	return nil
+}
+
+// inputsFirst gives the operands of a kernel in the order in which they are brought to its device: of several devices first the program's inputs, which wait for nobody, so that a device copies them while it would wait for what others compute.
+func (l *lowering) inputsFirst(in *instance.Instance) (order []int) {
+	for _, first := range []bool{true, false} {
+		for i, o := range in.Operands {
+			space, special := l.spaces[o.Sel.Tensor]
+			if (l.spread != nil && special && space == schedule.Input) == first {
+				order = append(order, i)
+			}
+		}
+	}
+	return order
 }
 
 // buffered gives an operand of a kernel its buffer. What it reads is brought to the device, and the kernel waits for it.
