@@ -58,11 +58,6 @@ func (x *pricing) tile(role schedule.Role, d nest.Dim) int64 {
 	return d.Extent
 }
 
-func (x *pricing) tiles(role schedule.Role, d nest.Dim) int64 {
-	n := max(1, x.tile(role, d))
-	return (d.Extent + n - 1) / n
-}
-
 // The rows of a machine file that kernels compute by.
 const (
 	rowProducts  = "fma"
