@@ -58,7 +58,7 @@ func share(x *pricing) {
 		x.even = 1
 		return
 	}
-	x.units = min(x.units, tasks(x))
+	x.units = max(1, min(x.units, tasks(x))) // of an empty kernel there are none
 	if x.even = 1 / x.uneven(); alone(x) {
 		x.units, x.even = 1, 1
 	}
@@ -136,7 +136,7 @@ func portions(x *pricing) (list []zspace.Range) {
 		return []zspace.Range{k.Space()}
 	}
 	dims, tasks := dealt(x), tasks(x)
-	if len(dims) == 0 || tasks < x.units {
+	if len(dims) == 0 {
 		return nil
 	}
 	for u := range min(x.units, mostSampled) {
