@@ -67,7 +67,7 @@ func (t Target) unpackedTile(n *nest.LowPrecision) (rows, cols int64) {
 	if t.Vector < 64 || n.Group == 2 {
 		return t.lowPrecisionTile(n.Group)
 	}
-	tile := registerTile(t.registerTiles(n.C.Row.Extent, n.C.Col.Extent, t.lanes(4), min(n.Length()/n.Group+1, nest.LongReduction), maxRows, false))
+	tile := registerTile(t.registerTiles(n.C.Row.Extent, n.C.Col.Extent, t.lanes(4), min(n.Length()/n.Group+1, nest.LongReduction), 0, maxRows, false))
 	return tile.Rows, tile.Vectors * t.lanes(4)
 }
 

@@ -86,8 +86,8 @@ const noTile = 1 << 62
 // a little.
 // Packed columns are priced as unpacked ones: in tiles of few sums their steps take no longer, but the parts of a sum begin more often. Measured on Zen 3: a convolution of 7 × 7 × 3, whose sums have parts of 3
 // values, takes 1.19 of the time in tiles of 4 × 2 beside 6 × 2, and images of 32 channels that two devices have halves of 1.08.
-// A tile has at most some number of rows. A left operand in panels of rows is shared out evenly by tiles.
-func (t Target) registerTiles(rows, cols, lanes, length, most int64, paneled bool) []pricedTile {
+// A short sum has so many products, others 0 (cost.ShortSum). A tile has at most some number of rows. A left operand in panels of rows is shared out evenly by tiles.
+func (t Target) registerTiles(rows, cols, lanes, length, short, most int64, paneled bool) []pricedTile {
 	var out []pricedTile
 	panel := schedule.PanelBytes / t.Vector // vectors of a panel
 	for v := int64(1); v <= maxVectors; v++ {
@@ -101,7 +101,7 @@ func (t Target) registerTiles(rows, cols, lanes, length, most int64, paneled boo
 			if paneled && RowPanel%r != 0 {
 				continue
 			}
-			core := cost.Core{Registers: t.Registers, Load: t.loadCycles(v, length), Unpacked: true}
+			core := cost.Core{Registers: t.Registers, Load: t.loadCycles(v, length), Unpacked: short == 0, Sum: short}
 			c := int64(core.Steps(rows, (cols+lanes-1)/lanes, r, v))
 			c += c / edgeShare * edges(rows, (cols+lanes-1)/lanes, r, v)
 			out = append(out, pricedTile{RegisterTile{r, v}, c})
@@ -182,7 +182,7 @@ func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
 	if from.Left == PerMacroTile {
 		most = min(maxRows, lanes)
 	}
-	return t.registerTiles(c.Row.Extent, min(c.Col.Extent, t.keptColumns(c, size, from.Right), rowShare(c, lanes)), lanes, min(length, nest.LongReduction), most, from.Paneled())
+	return t.registerTiles(c.Row.Extent, min(c.Col.Extent, t.keptColumns(c, size, from.Right), rowShare(c, lanes)), lanes, min(length, nest.LongReduction), cost.ShortSum(c, t.Registers), most, from.Paneled())
 }
 
 // rowShare is how many columns the register tiles of a product of one row have at most, so that there are a few macro-tiles for threads: of one row, columns are

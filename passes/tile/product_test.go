@@ -15,7 +15,7 @@ func TestRegisterTile(t *testing.T) {
 		for rows := int64(1); rows < 40; rows++ {
 			for _, cols := range []int64{1, 5, 8, 16, 24, 31, 48, 72, 96, 100, 200, 1000} {
 				for _, paneled := range []bool{false, true} {
-					x := registerTile(target.registerTiles(rows, cols, target.lanes(4), 300, maxRows, paneled))
+					x := registerTile(target.registerTiles(rows, cols, target.lanes(4), 300, 0, maxRows, paneled))
 					if width := x.Vectors * target.Vector; width%schedule.PanelBytes != 0 && schedule.PanelBytes%width != 0 {
 						t.Errorf("%d × %d: tiles of %d bytes, expected a part or a multiple of %d", rows, cols, width, schedule.PanelBytes)
 					}

@@ -201,6 +201,22 @@ func (t *registerTile) expect() {
 	}
 }
 
+// fewOperations is up to how many operations statements have of which each vector of sums gets code of its own.
+const fewOperations = 8
+
+// kept says whether sums stay in registers until they are finished: they are one partial sum, and what is done with them is little. They then are not stored and read again, which of a short
+// reduction takes as long as a few of its steps.
+func (t *registerTile) kept() bool {
+	operations := 0
+	for _, s := range t.K.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			operations++
+			return e.Op != scalar.Reduce
+		})
+	}
+	return operations <= fewOperations && !t.Split() && t.Length <= t.Cut.Block
+}
+
 // finish calls finish for every vector of sums.
 func (t *registerTile) finish() {
 	p, signed := t.Product, ""
@@ -211,8 +227,15 @@ func (t *registerTile) finish() {
 		t.Line("%s_finish(b%s, i + r, j + %s * %d, %ss[r * %d + %s], %s);", p.Name, p.Coordinates(""), vector, p.N, signed, t.sums.Vectors, vector, count)
 	}
 	whole, rest := t.cols/int64(p.N), t.cols%int64(p.N)
+	unroll := func() {
+		if t.kept() {
+			t.Line("TAPC_UNROLL")
+		}
+	}
+	unroll()
 	t.Open("for (int r = 0; r < %d; r++) {", t.rows)
 	if whole > 0 {
+		unroll()
 		t.Open("for (int x = 0; x < %d; x++) {", whole)
 		call("x", fmt.Sprint(p.N))
 		t.Close()

@@ -22,6 +22,7 @@ type Core struct {
 	Registers int64
 	Load      float64 // halves of a cycle in which a vector of columns comes
 	Unpacked  bool    // columns are read where they are, in no panels
+	Sum       int64   // products of a partial sum that ends with the tile, 0 for sums so long that their ends take nothing beside them
 }
 
 // Times in eighths of a cycle: of a multiply-add, for which that of the next step waits; and of a load, where a tile loads nearly as much as it multiplies. A core that does two loads in a cycle takes 4 at least;
@@ -29,7 +30,11 @@ type Core struct {
 const (
 	latency = 4 * 8
 	loading = 5.5
+	ending  = 50 // of a tile for each vector of sums more than shortest has
 )
+
+// shortest is how many vectors of sums a tile has that begins while the one before it ends, as nothing of either waits: measured on Zen 3, where a tile of 6 × 2 takes 25 cycles beside its steps (docs/performance.md, "Steps of register tiles").
+const shortest = 8
 
 // busy is how many vectors of sums a register tile has at least that does not wait for unpacked columns, of which it reads a line or two of each row: 8 are two multiply-adds in a cycle, each after four. Of 16
 // registers it is more, as measured on Zen 3: tiles of 6 × 2 take 0.75 to 0.86 of the time of 4 × 2 and 0.77 to 1.02 of that of 5 × 2 (docs/performance.md, "Register tiles of AVX2").
@@ -41,8 +46,8 @@ func (c Core) busy() float64 {
 }
 
 // step is about the time of one step of the reduction in a register tile, in eighths of a cycle of a core that does two multiply-adds of vectors in a cycle. Loads cost something even where they are not what a step
-// waits for, and vectors of columns, which come from further away, cost more; but not where columns are in panels and a tile waits for its loads alone, or for its few sums (docs/performance.md, "Steps of
-// register tiles").
+// waits for, and vectors of columns, which come from further away, cost more; where columns are in panels or a sum is short, a quarter of the multiply-adds, unless a tile waits for its loads, with a line of columns
+// ahead for two vectors of them, or for its few sums (docs/performance.md, "Steps of register tiles").
 func (c Core) step(rows, vectors int64) float64 {
 	if rows == 0 || vectors == 0 {
 		return 0
@@ -52,8 +57,28 @@ func (c Core) step(rows, vectors int64) float64 {
 	if c.Unpacked {
 		return max(multiply, 4*load, arrive, 4*c.busy()) + beside
 	}
-	return max(max(multiply, arrive)+beside, loading*(load+1), latency)
+	end := 0.0
+	if c.Sum > 0 {
+		end = ending * float64(max(0, rows*vectors-shortest)) / float64(c.Sum)
+	}
+	return max(1.25*multiply, arrive+beside, loading*(load+float64(vectors)/2), latency) + end
 }
+
+// ShortSum is the length of a reduction that is so short that how register tiles end counts as well as their steps, else 0: it is one partial sum, and its columns stay in the first cache. Measured on Zen 3; with
+// more than 16 registers it was not.
+func ShortSum(c *nest.Contraction, registers int64) int64 {
+	n := nest.Points(c.Reduction)
+	if registers > 16 || len(c.Reduction) != 1 || n > shortSum || n > shortSum/2 && nest.SaturatingProduct(n, c.Col.Extent, int64(c.Sum.Type.Size())) > shortColumns {
+		return 0
+	}
+	return n
+}
+
+// What a short sum has at most: products, and bytes of columns if it has more than half as many.
+const (
+	shortSum     = 64
+	shortColumns = 16 << 10
+)
 
 // fewRows use each vector of columns so seldom that they wait for panels as for unpacked ones.
 const fewRows = 8

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/schedule/cost"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // TestSteps holds the times of register tiles of packed columns to those that Zen 3 took, for each vector of sums beside tiles of 6 × 2 (docs/performance.md, "Steps of register tiles").
@@ -27,5 +29,29 @@ func TestSteps(t *testing.T) {
 	}
 	if a, b := core.Steps(8, vectors, 2, 2)/8, core.Steps(rows, vectors, 2, 2)/rows; a <= b {
 		t.Errorf("a row of 8 takes %v, one of %d %v: few rows use columns seldom", a, rows, b)
+	}
+}
+
+// TestShortSums holds the times of products of short sums in tiles of 4 × 2 to those that Zen 3 took, for that in tiles of 6 × 2 (docs/performance.md, "Ends of register tiles").
+func TestShortSums(t *testing.T) {
+	for _, c := range []struct {
+		rows, cols, sum int64
+		times           float64
+	}{{64, 64, 16, 0.83}, {64, 64, 32, 0.91}, {64, 64, 64, 0.967}, {512, 512, 24, 0.91}, {100, 100, 30, 0.94}, {1000, 1000, 16, 0.87}} {
+		core := cost.Core{Registers: 16, Load: cost.Near, Sum: c.sum}
+		vectors := (c.cols + 7) / 8
+		if got := core.Steps(c.rows, vectors, 4, 2) / core.Steps(c.rows, vectors, 6, 2); math.Abs(math.Log(got/c.times)) > math.Log(1.06) {
+			t.Errorf("%d × %d × %d takes %.3f in tiles of 4 × 2, measured %.3f", c.rows, c.sum, c.cols, got, c.times)
+		}
+	}
+	product := func(sum, cols int64) *nest.Contraction {
+		return &nest.Contraction{Reduction: []nest.Dim{{Extent: sum}}, Col: nest.Dim{Extent: cols}, Sum: &scalar.Expr{Type: scalar.Float32}}
+	}
+	for _, c := range []struct{ sum, cols, registers, short int64 }{
+		{64, 64, 16, 64}, {64, 65, 16, 0}, {32, 1000, 16, 32}, {33, 1000, 16, 0}, {65, 1, 16, 0}, {32, 32, 32, 0},
+	} {
+		if got := cost.ShortSum(product(c.sum, c.cols), c.registers); got != c.short {
+			t.Errorf("sums of %d products with %d columns and %d registers: short sum %d, expected %d", c.sum, c.cols, c.registers, got, c.short)
+		}
 	}
 }

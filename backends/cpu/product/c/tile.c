@@ -3,7 +3,7 @@
 //
 // A sum of float products is a tree over the reduction (docs/numerics.md): partial sums of block products, sums of span products of these, and the sum of all of those. It does not
 // depend on the parts that run at once: a tile goes on with what it finds in open, its innermost sums that are not whole, and behind these in the others.
-#define TAPC_EACH(t) for (int x = 0; x < (t).rows * (t).vectors; x++)
+#define TAPC_EACH(t) TAPC_UNROLL for (int x = 0; x < (t).rows * (t).vectors; x++)
 
 // Adds the products of one value of the reduction to c.
 TAPC_FN void TAPC_NAME(tapc_product)(const struct tapc_tile t, const TAPC_STORED *a, const TAPC_STORED *w, uintptr_t *next, uintptr_t step, TAPC_VECTOR *c) {
@@ -50,7 +50,6 @@ TAPC_FN void TAPC_NAME(tapc_products)(const struct tapc_tile t, const TAPC_STORE
 // processors up to a tenth longer in all.
 TAPC_FN void TAPC_NAME(tapc_sums_read)(const struct tapc_tile t, TAPC_VECTOR *s, TAPC_VECTOR *c) {
   TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
-  TAPC_UNROLL
   TAPC_EACH(t) c[x] += s[x];
   TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
 }
@@ -71,15 +70,12 @@ TAPC_FN void TAPC_NAME(tapc_sums_add)(const struct tapc_tile t, const TAPC_STORE
     for (int64_t x = 0; x < t.columns; x++)
       for (int64_t line = 0; line < t.lines; line++) TAPC_FETCH((const char *)*next, x * t.apart * (int64_t)sizeof *w + line * 64, 0, 2);
     *next += (uintptr_t)(t.lines * 64);
-    TAPC_UNROLL
     TAPC_EACH(t) c[x] = (TAPC_VECTOR){0};
     if (t.fold < t.block && f % t.block != 0) {
-      TAPC_UNROLL
       TAPC_EACH(t) c[x] = open[x];
     }
     TAPC_NAME(tapc_products)(t, a + k * t.left, w + k * t.step, here, next, step, c);
     if (several) TAPC_NAME(tapc_sums_read)(t, s, c);
-    TAPC_UNROLL
     TAPC_EACH(t) s[x] = c[x];
     if (spans && (k + t.block) % t.span == 0) TAPC_EACH(t) totals[x] += s[x], s[x] = (TAPC_VECTOR){0};
     if (t.fold <= t.block) break;
@@ -109,8 +105,9 @@ TAPC_FN int TAPC_NAME(tapc_sums_end)(const struct tapc_tile t, int64_t f, int64_
 
 // Puts the sums into rows of elements that are across apart.
 TAPC_FN void TAPC_NAME(tapc_sums_put)(const struct tapc_tile t, const TAPC_VECTOR *s, TAPC_ELEMENT *open, int64_t across) {
+  TAPC_UNROLL
   for (int r = 0; r < t.rows; r++)
-    for (int x = 0; x < t.vectors; x++) *(TAPC_VECTOR *)(open + r * across + x * TAPC_COUNT) = s[r * t.vectors + x];
+    TAPC_UNROLL for (int x = 0; x < t.vectors; x++) *(TAPC_VECTOR *)(open + r * across + x * TAPC_COUNT) = s[r * t.vectors + x];
 }
 
 // Adds the sums of groups, in their order.
