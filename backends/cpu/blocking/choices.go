@@ -21,6 +21,7 @@ const (
 	fewTiles         = 16        // from so many macro-tiles on, there are enough
 	groupsBytes      = 4 << 20   // of the sums of groups at most
 	leastTiles       = 16        // that share the next columns
+	apartAhead       = 2         // rows of columns in place that are asked for ahead, if they are whole pages apart
 	shortFold        = 64        // values of a reduction that run at once, of which those that columns are asked for ahead are few
 	fewStrips        = 4         // times that the rows of a macro-tile are used at most for their being prefetched to matter
 )
@@ -175,19 +176,19 @@ func (x *choosing) far(operand int) bool {
 }
 
 // ahead chooses by how many values of the reduction columns are asked for before their use: those that are read in place too, if they are far, but not by parts of a reduction so short that
-// much of it would be read by others. Of rows that are whole pages apart half as many, measured on Zen 3: in the sets of the first cache that all of them are in, there would be no room for those that are used now. Where rows are read in order, those of the next part are asked for, if no cache has the program steadily, and 4 of them, if their rows are whole pages apart and it keeps most.
+// much of it would be read by others. Of rows that are whole pages apart few, measured on Zen 3: in the sets of the first cache that all of them are in, there would be no room for those that are used now. Where rows are read in order, those of the next part are asked for, if no cache has the program steadily, and few, if their rows are whole pages apart and it keeps most.
 func (x *choosing) ahead() int64 {
 	inPlace, fold := x.b.Pack.Right == tile.Unpacked, x.b.Cut.Fold
 	apart := tile.InOrder(x.b.Target.Target) && inPlace && tile.PagesApart(x.b.C, int64(x.b.D.Size()))
 	switch {
 	case inPlace && x.b.C.Row.Extent > 1 && fold >= shortFold && x.far(x.b.C.Right):
 		if apart {
-			return schedule.UsualAhead / 2
+			return apartAhead
 		}
 		return schedule.UsualAhead
 	case inPlace && fold < shortFold && fold < x.b.C.InnerReduction() && tile.InOrder(x.b.Target.Target) && tile.Bytes(x.buffers) > tile.SteadyBytes:
 		if apart && x.b.C.Row.Extent > 1 && tile.Kept(tile.Bytes(x.buffers)) {
-			return schedule.UsualAhead / 2
+			return apartAhead
 		}
 		return fold
 	}
