@@ -551,8 +551,8 @@ func tiled(x *pricing) float64 {
 	}
 	rows, width, lanes := max(1, m[len(m)-1]), n[len(n)-2], n[len(n)-1]
 	_, asIs := unpacked(x)
-	short := cost.ShortSum(c, x.target.Registers)
-	core := cost.Core{Registers: x.target.Registers, Load: columnLoad(x, c, width), Unpacked: asIs && short == 0, Sum: short}
+	short, run := cost.ShortSum(c, x.target.Registers), cost.ShortRun(c, x.target.Registers)
+	core := cost.Core{Registers: x.target.Registers, Load: columnLoad(x, c, width), Unpacked: asIs && short == 0, Sum: short, Run: run}
 	steps := core.Steps(c.Row.Extent, (c.Col.Extent+lanes-1)/lanes, min(rows, c.Row.Extent), max(1, width/lanes))
 	return steps / (cost.FullStep(x.target.Registers) * float64(max(1, c.Row.Extent)) * float64(max(1, c.Col.Extent)) / float64(lanes))
 }

@@ -2,6 +2,7 @@ package tile
 
 import (
 	"math"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
@@ -182,7 +183,11 @@ func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
 	if from.Left == PerMacroTile {
 		most = min(maxRows, lanes)
 	}
-	return t.registerTiles(c.Row.Extent, min(c.Col.Extent, t.keptColumns(c, size, from.Right), rowShare(c, lanes)), lanes, min(length, nest.LongReduction), cost.ShortSum(c, t.Registers), most, from.Paneled())
+	tiles := t.registerTiles(c.Row.Extent, min(c.Col.Extent, t.keptColumns(c, size, from.Right), rowShare(c, lanes)), lanes, min(length, nest.LongReduction), cost.ShortSum(c, t.Registers), most, from.Paneled())
+	if cost.ShortRun(c, t.Registers) > 0 { // tiles of one vector, of which each number of a row is used once, are faster than those of fewer rows
+		tiles = slices.DeleteFunc(tiles, func(x pricedTile) bool { return x.Vectors > 1 || !cost.Resident(x.Rows, 1, t.Registers) })
+	}
+	return tiles
 }
 
 // rowShare is how many columns the register tiles of a product of one row have at most, so that there are a few macro-tiles for threads: of one row, columns are
@@ -207,6 +212,9 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 		Packing: from}
 	kept := t.keptColumns(c, size, p.Right)
 	width := p.tile.Vectors * p.lanes
+	if panel := schedule.PanelBytes / size; p.Right == UpFront && c.Col.Extent > panel { // macro-tiles that pack their own have whole panels
+		width = max(width, panel)
+	}
 	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
 	p.cols = min(roundUp(c.Col.Extent, width), roundDown(kept, width))
 	if n := len(c.Reduction); n > 0 {

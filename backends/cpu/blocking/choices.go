@@ -21,7 +21,7 @@ const (
 	fewTiles         = 16        // from so many macro-tiles on, there are enough
 	groupsBytes      = 4 << 20   // of the sums of groups at most
 	leastTiles       = 16        // that share the next columns
-	apartAhead       = 2         // rows of columns in place that are asked for ahead, if they are whole pages apart
+	apartAhead       = 2         // rows of an unpacked right operand that are asked for ahead, if they are whole pages apart
 	shortFold        = 64        // values of a reduction that run at once, of which those that columns are asked for ahead are few
 	fewStrips        = 4         // times that the rows of a macro-tile are used at most for their being prefetched to matter
 )

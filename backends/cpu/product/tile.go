@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
@@ -134,6 +135,9 @@ func (t *registerTile) numbers() string {
 		{"length", p.C.InnerReduction()}, {"fold", p.Cut.Fold}, {"block", p.Cut.Block}, {"span", span}, {"groups", p.Cut.Groups}}
 	if runs := p.Length / p.C.InnerReduction(); runs > 1 {
 		numbers = append(numbers, Number{"runs", runs})
+		if cost.Resident(t.sums.Rows, t.sums.Vectors, p.Target.Registers) {
+			numbers = append(numbers, Number{"resident", 1})
+		}
 	}
 	if p.Split() || p.Cut.Groups > 0 {
 		numbers = append(numbers, Number{"area", p.OpenArea()})

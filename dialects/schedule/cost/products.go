@@ -23,6 +23,7 @@ type Core struct {
 	Load      float64 // halves of a cycle in which a vector of columns comes
 	Unpacked  bool    // columns are read where they are, in no panels
 	Sum       int64   // products of a partial sum that ends with the tile, 0 for sums so long that their ends take nothing beside them
+	Run       int64   // products of each partial sum, if they are so few that their loop is unrolled whole, else 0
 }
 
 // Times in eighths of a cycle: of a multiply-add, for which that of the next step waits; and of a load, where a tile loads nearly as much as it multiplies. A core that does two loads in a cycle takes 4 at least;
@@ -57,6 +58,9 @@ func (c Core) step(rows, vectors int64) float64 {
 	if c.Unpacked {
 		return max(multiply, 4*load, arrive, 4*c.busy()) + beside
 	}
+	if c.Run > 0 {
+		return max(1.25*multiply, arrive+beside, 4*(load+float64(vectors)/2))
+	}
 	end := 0.0
 	if c.Sum > 0 {
 		end = ending * float64(max(0, rows*vectors-shortest)) / float64(c.Sum)
@@ -73,6 +77,24 @@ func ShortSum(c *nest.Contraction, registers int64) int64 {
 	}
 	return n
 }
+
+// ShortRun is how many products each partial sum of a reduction of several dimensions has, if they are so few that taking sums up again is what takes the time unless both are in registers, else 0. Measured on Zen 3
+// (docs/performance.md, "Runs of few products"); with more than 16 registers it was not.
+func ShortRun(c *nest.Contraction, registers int64) int64 {
+	if n := c.InnerReduction(); registers <= 16 && len(c.Reduction) > 1 && n <= shortRun && c.Row.Extent >= residentRows {
+		return n
+	}
+	return 0
+}
+
+// Resident says whether the sums of a register tile of so many rows and vectors are in registers beside those of a run.
+func Resident(rows, vectors, registers int64) bool { return 2*rows*vectors+vectors+1 <= registers }
+
+// residentRows is how many rows a register tile of one vector has for its loads to take no longer than its multiply-adds.
+const residentRows = 6
+
+// What a short run has at most.
+const shortRun = 4
 
 // What a short sum has at most: products, and bytes of columns if it has more than half as many.
 const (

@@ -55,3 +55,35 @@ func TestShortSums(t *testing.T) {
 		}
 	}
 }
+
+// TestShortRun says of which reductions partial sums are so short that they are kept in registers beside their sums.
+func TestShortRun(t *testing.T) {
+	for _, c := range []struct {
+		rows      int64
+		reduction []int64
+		registers int64
+		run       int64
+	}{
+		{32, []int64{7, 7, 3}, 16, 3}, {32, []int64{3, 3, 4}, 16, 4}, {32, []int64{3, 3, 5}, 16, 0}, {32, []int64{3}, 16, 0}, {5, []int64{7, 7, 3}, 16, 0}, {32, []int64{7, 7, 3}, 32, 0},
+	} {
+		product := &nest.Contraction{Row: nest.Dim{Extent: c.rows}, Sum: &scalar.Expr{Type: scalar.Float32}}
+		for _, n := range c.reduction {
+			product.Reduction = append(product.Reduction, nest.Dim{Extent: n})
+		}
+		if got := cost.ShortRun(product, c.registers); got != c.run {
+			t.Errorf("%d rows, reduction %v and %d registers: run of %d, expected %d", c.rows, c.reduction, c.registers, got, c.run)
+		}
+	}
+	for _, c := range []struct {
+		rows, vectors int64
+		resident      bool
+	}{{6, 1, true}, {7, 1, true}, {8, 1, false}, {3, 2, true}, {4, 2, false}} {
+		if got := cost.Resident(c.rows, c.vectors, 16); got != c.resident {
+			t.Errorf("a tile of %d × %d: resident %v, expected %v", c.rows, c.vectors, got, c.resident)
+		}
+	}
+	core := cost.Core{Registers: 16, Load: cost.Near, Run: 3}
+	if one, two := core.Steps(36, 48, 6, 1), core.Steps(36, 48, 6, 2); one > two*1.01 {
+		t.Errorf("runs in tiles of 6 × 1 are stated %v, in tiles of 6 × 2 %v: they take 0.86 to 0.99 of the time", one, two)
+	}
+}

@@ -3,6 +3,7 @@ struct tapc_tile {
   int rows, vectors, steps;                      // of sums, and values of the reduction that a loop has together, 0 for as many as compilers like
   int64_t row, left;                             // how far apart rows of the left operand are, and its values
   int64_t step, panel, apart;                    // how far apart values of the right operand are, how wide its panels are, and how far apart these
+  int64_t resident;                              // partial sums and their sums are in registers side by side
   int64_t aligned, rest;                         // the right operand is in panels; if it is not, the columns in the last vector unless these are all
   int64_t ahead;                                 // after how many values columns are used that are asked for
   int64_t length, runs;                          // of the innermost dimension of the reduction, and how often that is gone through if more than once

@@ -3,7 +3,9 @@
 //
 // A sum of float products is a tree over the reduction (docs/numerics.md): partial sums of block products, sums of span products of these, and the sum of all of those. It does not
 // depend on the parts that run at once: a tile goes on with what it finds in open, its innermost sums that are not whole, and behind these in the others.
-#define TAPC_EACH(t) TAPC_UNROLL for (int x = 0; x < (t).rows * (t).vectors; x++)
+#define TAPC_EACH(t)                                                                                                                                                               \
+  TAPC_UNROLL                                                                                                                                                                      \
+  for (int x = 0; x < (t).rows * (t).vectors; x++)
 
 // Adds the products of one value of the reduction to c.
 TAPC_FN void TAPC_NAME(tapc_product)(const struct tapc_tile t, const TAPC_STORED *a, const TAPC_STORED *w, uintptr_t *next, uintptr_t step, TAPC_VECTOR *c) {
@@ -46,12 +48,12 @@ TAPC_FN void TAPC_NAME(tapc_products)(const struct tapc_tile t, const TAPC_STORE
 #undef TAPC_EACH_VALUE
 }
 
-// Adds the sums s to c. All of them are read before any is written: there are more than registers, and compilers would read one, write one and read the next, which takes
+// Adds the sums s to c. All of them are read before any is written: if there are more than registers, compilers would read one, write one and read the next, which takes
 // processors up to a tenth longer in all.
 TAPC_FN void TAPC_NAME(tapc_sums_read)(const struct tapc_tile t, TAPC_VECTOR *s, TAPC_VECTOR *c) {
-  TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
+  if (!t.resident) TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
   TAPC_EACH(t) c[x] += s[x];
-  TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
+  if (!t.resident) TAPC_BARRIER(*(TAPC_VECTOR(*)[t.rows * t.vectors]) s);
 }
 
 // Begins the sums s with those of the parts of the reduction before f, unless the products themselves go on.
@@ -106,8 +108,10 @@ TAPC_FN int TAPC_NAME(tapc_sums_end)(const struct tapc_tile t, int64_t f, int64_
 // Puts the sums into rows of elements that are across apart.
 TAPC_FN void TAPC_NAME(tapc_sums_put)(const struct tapc_tile t, const TAPC_VECTOR *s, TAPC_ELEMENT *open, int64_t across) {
   TAPC_UNROLL
-  for (int r = 0; r < t.rows; r++)
-    TAPC_UNROLL for (int x = 0; x < t.vectors; x++) *(TAPC_VECTOR *)(open + r * across + x * TAPC_COUNT) = s[r * t.vectors + x];
+  for (int r = 0; r < t.rows; r++) {
+    TAPC_UNROLL
+    for (int x = 0; x < t.vectors; x++) *(TAPC_VECTOR *)(open + r * across + x * TAPC_COUNT) = s[r * t.vectors + x];
+  }
 }
 
 // Adds the sums of groups, in their order.
