@@ -199,7 +199,7 @@ func TestTemplate(t *testing.T) {
 	tapc, plugin := filepath.Join(dir, "tapc"), filepath.Join(dir, "my-pass")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	for _, args := range [][]string{{"go", "build", "-o", tapc, "../../../cmd/tapc"}, {tapc, "plugin", "new", "--lang=python", plugin}} {
+	for _, args := range [][]string{{"go", "build", "-o", tapc, "../../../cmd/tapc"}, {tapc, "plugin", "new", "--lang=python", "--tapc=../../..", plugin}} {
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
