@@ -258,6 +258,7 @@ func (t Target) planTile(c *nest.Contraction, from Packing, tile pricedTile) pro
 	if c.Transposed {
 		p.turned(MaxSums / size)
 	}
+	p.cols = min(p.cols, roundUp(c.Col.Extent, p.tile.Vectors*p.lanes)) // whole panels may be more than there are columns
 	return p
 }
 
