@@ -18,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // limits are what a thread may have for itself.
@@ -279,6 +280,17 @@ func (p *printer) part(loop *tree.For) (out []fact) {
 
 // region writes the function with which a thread carries out some tasks of a loop. Its context is the table of addresses, or that and what else they are told.
 func (p *printer) region(name string, loop *tree.For) {
+	if p.apart(loop) {
+		p.Open("\nstatic __attribute__((noinline)) void %s_each(void *const *b, int64_t %s, int worker) {", name, loop.Var.Name)
+		p.Line("(void)worker;")
+		p.memories(loop)
+		p.List(loop.Body)
+		p.Close()
+		unit.Task(p.Text, name, "")
+		p.Line("for (int64_t task = begin; task < end; task++) %s_each(b, task, worker);", name)
+		p.Close()
+		return
+	}
 	if part := p.part(loop); len(part) == 0 {
 		unit.Task(p.Text, name, "")
 	} else {
@@ -293,22 +305,7 @@ func (p *printer) region(name string, loop *tree.For) {
 			p.Line("(void)%s;", v)
 		}
 	}
-	used := p.survey(loop.Body)
-	pointersOf(p.Text, p.e, p.k, used)
-	if len(used) == 0 || p.templates != nil {
-		p.Line("(void)b;")
-	}
-	if own := bytesOf(loop.Body, tree.Private); own > 0 {
-		p.private = 0
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own, tasksOf(loop)), tree.Const(own))
-	}
-	p.pointers()
-	for _, s := range loop.Body {
-		if once, ok := s.(*tree.Once); ok {
-			p.Line("int64_t %s = -1;", once.Last.Name)
-		}
-	}
-	p.ownTable(loop.Body)
+	p.memories(loop)
 	v := loop.Var.Name
 	choice := choiceIn(loop.Body)
 	if choice != nil {
@@ -334,6 +331,44 @@ func (p *printer) region(name string, loop *tree.For) {
 		p.stream = false
 	}
 	p.Close()
+}
+
+// memories declares what tasks of a loop use: addresses, memory of a thread, and what it did last.
+func (p *printer) memories(loop *tree.For) {
+	used := p.survey(loop.Body)
+	pointersOf(p.Text, p.e, p.k, used)
+	if len(used) == 0 || p.templates != nil {
+		p.Line("(void)b;")
+	}
+	if own := bytesOf(loop.Body, tree.Private); own > 0 {
+		p.private = 0
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own, tasksOf(loop)), tree.Const(own))
+	}
+	p.pointers()
+	for _, s := range loop.Body {
+		if once, ok := s.(*tree.Once); ok {
+			p.Line("int64_t %s = -1;", once.Last.Name)
+		}
+	}
+	p.ownTable(loop.Body)
+}
+
+// apart says whether each task of a loop is a function of its own: if it has functions of floats, whose numbers are more than registers. Within a loop of tasks compilers choose for this which
+// of them stay there.
+func (p *printer) apart(loop *tree.For) bool {
+	if p.templates != nil || loop.Together || tasksOf(loop) < 2 || len(p.part(loop)) > 0 || choiceIn(loop.Body) != nil {
+		return false
+	}
+	functions, once := false, false
+	tree.Walk(loop.Body, func(s tree.Stmt) {
+		switch s := s.(type) {
+		case *tree.Once:
+			once = true
+		case *tree.Map:
+			functions = functions || s.Value.Any(func(e *scalar.Expr) bool { return e.Op.Class() == scalar.Transcendental })
+		}
+	})
+	return functions && !once
 }
 
 // tasksOf is how many a loop has, 0 if that is known when the program runs.
