@@ -77,9 +77,9 @@ func Run(g *ir.Graph, opt Options) error {
 // chosen is what a config was chosen for: a target, and what kernels of a shape have alike.
 type chosen struct{ target, shape string }
 
-// reorders says whether a config has sums of products in another order than the operation says, which only kernels that may round have.
+// reorders says whether a config has sums of products in another order than the operation says: kernels that may round have, and those of which a back end has no contraction of any size.
 func reorders(c *schedule.Config) bool {
-	return c != nil && (c.Stages[0].Algorithm == schedule.LowPrecision || c.Stages[0].Algorithm == schedule.Transformed)
+	return c != nil && c.Stages[0].Algorithm != schedule.Contraction
 }
 
 // clear makes every loop serial.

@@ -195,6 +195,9 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		return c.readBackToBack(a, config.Stages)
 	}
 	k, s, buffers := a.Kernel, &config.Stages[0], a.Buffers
+	if f, ok := nest.Of[*nest.Contraction](a.Forms); ok && k.Sums > 0 && (s.Algorithm == schedule.Rows || s.Algorithm == schedule.Loops) && product.Fits(k, buffers, f) {
+		return Form{}, fmt.Errorf("the algorithm %s adds products in another order than the kernel's partial sums of %d: expected %s, or a kernel without sums", s.Algorithm, k.Sums, schedule.Contraction)
+	}
 	switch s.Algorithm {
 	case schedule.Contraction:
 		return read(a, func(f *nest.Contraction) bool { return product.Fits(k, buffers, f) },
