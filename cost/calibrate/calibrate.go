@@ -120,6 +120,9 @@ type Run struct {
 	from    []float64     // of paces of one state what that may begin with, at least, sorted
 	to      []float64     // and at most
 	fastest float64       // of the paces that are usual
+	hops    []float64     // how far cores were apart
+	hopped  time.Time     // at the last of them
+	apart   float64       // as they usually are
 	wait    time.Duration // that is left
 }
 
@@ -170,17 +173,18 @@ func Begin(ctx context.Context, o Options) (*Run, error) {
 	return &Run{options: o, machine: m, probes: list, cores: cores(), wait: o.Wait}, nil
 }
 
-// Round measures each probe once more. The pace behind some is that before the next.
+// Round measures each probe once more. The state behind some is that before the next on as many threads.
 func (r *Run) Round(ctx context.Context) error {
 	if err := r.census(ctx); err != nil {
 		return err
 	}
-	var before Pace
+	var before State
 	for list := r.probes; len(list) > 0; {
 		var times []float64
-		paces, err := r.steady(ctx, before, list[0].threads, func() error {
+		threads := list[0].threads
+		states, err := r.steady(ctx, before, threads, func() error {
 			times = nil
-			for begin := time.Now(); len(times) == 0 || len(times) < len(list) && list[len(times)].threads == list[0].threads && time.Since(begin) < between; {
+			for begin := time.Now(); len(times) == 0 || len(times) < len(list) && list[len(times)].threads == threads && time.Since(begin) < between; {
 				t, err := r.measure(ctx, &list[len(times)])
 				if err != nil {
 					return err
@@ -193,51 +197,32 @@ func (r *Run) Round(ctx context.Context) error {
 			return err
 		}
 		for i, t := range times {
-			list[i].times, list[i].paces = append(list[i].times, t), append(list[i].paces, paces)
+			list[i].times, list[i].states = append(list[i].times, t), append(list[i].states, states)
 		}
-		before, list = paces[1], list[len(times):]
+		if before, list = states[1], list[len(times):]; len(list) > 0 && list[0].threads != threads {
+			before = State{}
+		}
 	}
 	return nil
 }
 
-// Sample measures a program as a probe is measured in a round. It gives the paces of the cores before and behind it, too.
-func (r *Run) Sample(ctx context.Context, program string, runs int, threads int64) (t float64, paces [2]Pace, err error) {
-	paces, err = r.steady(ctx, nil, threads, func() (err error) {
+// Sample measures a program as a probe is measured in a round. It gives the states of the cores before and behind it, too.
+func (r *Run) Sample(ctx context.Context, program string, runs int, threads int64) (t float64, states [2]State, err error) {
+	states, err = r.steady(ctx, State{}, threads, func() (err error) {
 		t, err = r.Time(ctx, program, runs, threads)
 		return err
 	})
-	return t, paces, err
+	return t, states, err
 }
 
-// Hop gives the seconds that a program takes now in which one core waits for another again and again; 0 of one core.
-func (r *Run) Hop(ctx context.Context) (float64, error) {
-	for i := range r.probes {
-		if p := &r.probes[i]; p.what == handing {
-			return r.Time(ctx, p.program, hopRuns, p.threads)
-		}
-	}
-	return 0, nil
-}
-
-// hopRuns is how often that program runs at a time.
-const hopRuns = 200
-
-// Moved says whether cores were otherwise apart by the time of the one of two such programs than by the other's: those of a virtual machine may be moved, and cores that have a cache in
-// common are another machine than cores that have none.
-func Moved(a, b float64) bool { return max(a, b) > 1.5*min(a, b) }
-
-// Conclude gives the machine of the rounds so far, as one device and divided: of those in which cores were as far apart as in the median of all, and of each probe the times at which
-// they were as fast as usual.
+// Conclude gives the machine of the rounds so far, as one device and divided: of each probe by the times at which the cores were as they usually were.
 func (r *Run) Conclude() (m, divided *machine.Machine, err error) {
 	one, list := *r.machine, slices.Clone(r.probes)
 	one.Devices = slices.Clone(one.Devices)
 	cpu := &one.Devices[0]
 	cpu.Caches = slices.Clone(cpu.Caches)
-	kept := alike(list)
 	for i := range list {
-		p := &list[i]
-		p.times, p.paces = keep(p.times, kept), keep(p.paces, kept)
-		p.times = r.usual(p)
+		list[i].times = r.usual(&list[i])
 	}
 	conclude(cpu, list)
 	one.Doc = fmt.Sprintf("Measured by tapc calibrate. Two halves of the same runs differ by %.1f %% on average.", 100*(same(list)-1))
@@ -248,45 +233,12 @@ func (r *Run) Conclude() (m, divided *machine.Machine, err error) {
 	return &one, divided, err
 }
 
-// Hops gives the seconds of those programs in the rounds so far.
-func (r *Run) Hops() []float64 {
-	for _, p := range r.probes {
-		if p.what == handing {
-			return p.times
-		}
-	}
-	return nil
-}
-
 // Median is the middle one of several times, the later of two; 0 of none.
 func Median(times []float64) float64 {
 	if len(times) == 0 {
 		return 0
 	}
 	return slices.Sorted(slices.Values(times))[len(times)/2]
-}
-
-// alike says which rounds are of the machine that most of them are of: all if it was not measured how far cores are apart.
-func alike(list []probe) (kept []bool) {
-	for _, p := range list {
-		if kept == nil {
-			kept = slices.Repeat([]bool{true}, len(p.times))
-		}
-		for i, t := range p.times {
-			kept[i] = kept[i] && (p.what != handing || !Moved(t, Median(p.times)))
-		}
-	}
-	return kept
-}
-
-// keep gives the times of rounds that are kept.
-func keep[T any](times []T, kept []bool) (out []T) {
-	for i, t := range times {
-		if kept[i] {
-			out = append(out, t)
-		}
-	}
-	return out
 }
 
 // built says whether the program of a probe is there, made of the same graph by the same plan.
@@ -383,20 +335,27 @@ func (r *Run) measure(ctx context.Context, p *probe) (float64, error) {
 
 // Time runs a program so many times, and gives the 10th percentile of their seconds.
 func Time(ctx context.Context, program string, runs int, threads int64) (float64, error) {
-	return timeOn(ctx, nil, program, runs, threads)
+	return timeOn(ctx, nil, program, runs, threads, warmUpOn(threads))
 }
 
 // Time gives what the function of the same name does, on the first cores of the run.
 func (r *Run) Time(ctx context.Context, program string, runs int, threads int64) (float64, error) {
-	return timeOn(ctx, r.cores[:min(threads, int64(len(r.cores)))], program, runs, threads)
+	return timeOn(ctx, r.first(threads), program, runs, threads, warmUpOn(threads))
+}
+
+// first gives the cores that so many threads run on.
+func (r *Run) first(threads int64) []int { return r.cores[:min(threads, int64(len(r.cores)))] }
+
+// warmUpOn is how many milliseconds a program runs on so many threads before it is measured.
+func warmUpOn(threads int64) int {
+	if threads > 1 {
+		return warmUpTogether
+	}
+	return warmUp
 }
 
 // timeOn runs a program on some cores, on any if they are none.
-func timeOn(ctx context.Context, cores []int, program string, runs int, threads int64) (float64, error) {
-	warm := warmUp
-	if threads > 1 {
-		warm = warmUpTogether
-	}
+func timeOn(ctx context.Context, cores []int, program string, runs int, threads int64, warm int) (float64, error) {
 	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(runs), "--warm-up", strconv.Itoa(warm), "--threads", strconv.FormatInt(threads, 10))
 	return find(c, cores, tenth)
 }
@@ -404,7 +363,7 @@ func timeOn(ctx context.Context, cores []int, program string, runs int, threads 
 // summed runs a program on the first core of the run, and gives the mean time that its sum took in a run.
 func (r *Run) summed(ctx context.Context, program string) (float64, error) {
 	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(whileRuns), "--warm-up", strconv.Itoa(warmUp), "--profile", "--threads", "1")
-	return find(c, r.cores[:min(1, len(r.cores))], sumOf)
+	return find(c, r.first(1), sumOf)
 }
 
 // whileRuns is how often that program runs, and sumOf finds what its sum took.

@@ -334,19 +334,8 @@ func TestKeepingIsMeasured(t *testing.T) {
 	}
 }
 
-// Rounds in which cores were otherwise apart than in most of them do not count; all do where nobody measured it.
-func TestAlike(t *testing.T) {
-	list := []probe{{what: reading, times: []float64{1, 2, 3, 4}}, {what: handing, times: []float64{60, 280, 61, 75}}}
-	kept := alike(list)
-	if got := keep(list[0].times, kept); !slices.Equal(got, []float64{1, 3, 4}) {
-		t.Errorf("%v count", got)
-	}
-	if got := keep(list[0].times, alike(list[:1])); len(got) != 4 {
-		t.Errorf("%v count", got)
-	}
-}
-
-// Times at which the cores of a probe were slower or faster than cores usually are do not count, unless there are no others; what other cores did is of no account.
+// Times at which the cores of a probe were slower or faster than cores usually are do not count, unless there are no others; what other cores did is of no account. Nor do those at which the
+// cores of several threads were farther apart or nearer.
 func TestUsual(t *testing.T) {
 	r := &Run{}
 	for _, p := range []Pace{{2.1}, {2.3}, {1.5}, {2.2}, {2}, {2.4}} {
@@ -355,8 +344,10 @@ func TestUsual(t *testing.T) {
 	if r.fastest > 2 || 1.2*r.fastest < 2.4-1e-9 {
 		t.Errorf("usual cores take %v at least", r.fastest)
 	}
-	at := func(first, second float64) [2]Pace { return [2]Pace{{2, first}, {second, 2.2}} }
-	p := &probe{threads: 2, times: []float64{3, 1, 2, 4, 5}, paces: [][2]Pace{at(2, 2.4), at(2, 3), at(2.3, 2.1), at(1.6, 2), at(2, 1.7)}}
+	at := func(first, second float64) [2]State {
+		return [2]State{{Pace: Pace{2, first}}, {Pace: Pace{second, 2.2}}}
+	}
+	p := &probe{threads: 2, times: []float64{3, 1, 2, 4, 5}, states: [][2]State{at(2, 2.4), at(2, 3), at(2.3, 2.1), at(1.6, 2), at(2, 1.7)}}
 	if got := r.usual(p); !slices.Equal(got, []float64{3, 2}) {
 		t.Errorf("%v", got)
 	}
@@ -364,9 +355,20 @@ func TestUsual(t *testing.T) {
 	if got := r.usual(p); !slices.Equal(got, []float64{3, 2, 4}) {
 		t.Errorf("on one thread: %v", got)
 	}
-	p.threads, p.paces = 2, slices.Repeat([][2]Pace{at(2, 1.7)}, 5)
+	p.threads, p.states = 2, slices.Repeat([][2]State{at(2, 1.7)}, 5)
 	if got := r.usual(p); !slices.Equal(got, p.times) {
 		t.Errorf("%v", got)
+	}
+	r.apart = 60
+	for i, hops := range [][2]float64{{60, 61}, {60, 280}, {50, 70}, {280, 60}, {60, 20}} {
+		p.states[i] = [2]State{{Pace{2, 2}, hops[0]}, {Pace{2, 2}, hops[1]}}
+	}
+	if got := r.usual(p); !slices.Equal(got, []float64{3, 2}) {
+		t.Errorf("of cores apart: %v", got)
+	}
+	p.threads = 1
+	if got := r.usual(p); !slices.Equal(got, p.times) {
+		t.Errorf("of cores apart, on one thread: %v", got)
 	}
 }
 
@@ -402,23 +404,32 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What is measured between two paces of which one is unusual is measured again, until there is no time for it.
+// What is measured between two states of which one is unusual is measured again, until there is no time for it. On several threads the cores are as far apart as usual, too.
 func TestSteady(t *testing.T) {
 	dir := t.TempDir()
-	program := filepath.Join(dir, "paces") // prints the first line of a file, and takes it away
-	script := fmt.Sprintf("#!/bin/sh\ncd '%s'\nread ms < list\nsed -i 1d list\necho p10 $ms ms\n", dir)
-	if err := os.WriteFile(program, []byte(script), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	of := func(wait time.Duration, paces string) (measured int, last [2]Pace) {
-		if err := os.WriteFile(filepath.Join(dir, "list"), []byte(paces), 0o666); err != nil {
+	write := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
 			t.Fatal(err)
 		}
-		r := &Run{probes: []probe{{what: arithmetic, dtype: "float32", threads: 1, program: program}}, cores: cores()[:1], wait: wait}
+		return path
+	}
+	said := func(name string) string { // prints the first line of a file, and takes it away
+		return write(name, fmt.Sprintf("#!/bin/sh\ncd '%s'\nread ms < %s.list\nsed -i 1d %[2]s.list\necho p10 $ms ms\n", dir, name), 0o777)
+	}
+	list := []probe{{what: arithmetic, dtype: "float32", threads: 1, program: said("paces")}, {what: handing, threads: 2, program: said("hops")}}
+	of := func(wait time.Duration, paces, hops string) (measured int, last [2]State) {
+		write("paces.list", paces, 0o666)
+		write("hops.list", hops, 0o666)
+		r := &Run{probes: list, cores: cores()[:1], wait: wait, apart: 3e-3, hopped: time.Now().Add(time.Hour)}
 		for range 10 {
 			r.note(Pace{1e-3})
 		}
-		last, err := r.steady(t.Context(), nil, 1, func() error { measured++; return nil })
+		threads := int64(1)
+		if hops != "" {
+			threads = 2
+		}
+		last, err := r.steady(t.Context(), State{}, threads, func() error { measured++; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -426,17 +437,20 @@ func TestSteady(t *testing.T) {
 	}
 	for _, x := range []struct {
 		wait          time.Duration
-		paces         string
+		paces, hops   string
 		measured      int
 		before, after float64
 	}{
-		{time.Hour, "1\n1.1\n", 1, 1e-3, 1.1e-3},
-		{time.Hour, "2\n1\n2\n2\n1\n1.1\n", 2, 1e-3, 1.1e-3}, // waits, is disturbed, waits again
-		{0, "1\n2\n", 1, 1e-3, 2e-3},
-		{time.Hour, strings.Repeat("1\n2\n", mostTries), mostTries, 1e-3, 2e-3},
+		{time.Hour, "1\n1.1\n", "", 1, 1e-3, 1.1e-3},
+		{time.Hour, "2\n1\n2\n2\n1\n1.1\n", "", 2, 1e-3, 1.1e-3}, // waits, is disturbed, waits again
+		{0, "1\n2\n", "", 1, 1e-3, 2e-3},
+		{time.Hour, strings.Repeat("1\n2\n", mostTries), "", mostTries, 1e-3, 2e-3},
+		{time.Hour, "1.1\n1.1\n1\n1.1\n", "3\n20\n3.1\n3\n", 2, 1e-3, 1.1e-3}, // is disturbed
+		{time.Hour, "1.1\n1\n1.1\n", "20\n3.1\n2.5\n", 1, 1e-3, 1.1e-3},       // waits
+		{0, "1\n1.1\n", "3\n1\n", 1, 1e-3, 1.1e-3},
 	} {
-		if n, last := of(x.wait, x.paces); n != x.measured || last[0][0] != x.before || last[1][0] != x.after {
-			t.Errorf("%q: measured %d times, the last between %v", x.paces, n, last)
+		if n, last := of(x.wait, x.paces, x.hops); n != x.measured || last[0].Pace[0] != x.before || last[1].Pace[0] != x.after {
+			t.Errorf("%q, %q: measured %d times, the last between %v", x.paces, x.hops, n, last)
 		}
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Limits of paces: by which factor those of one state of a core are apart, of how many paces one must be of a state that counts, how long is waited for that state at a time, between looks, and what may be measured between two.
+// Limits of states: by which factor paces and hops of one are apart, of how many paces one must be of a state that counts, how long is waited for that state at a time, between looks, and what may be measured between two.
 const (
 	alikePaces = 1.2
+	alikeHops  = 1.5
 	often      = 4
 	patience   = 3 * time.Second
-	interval   = 20 * time.Millisecond
+	interval   = 5 * time.Millisecond
 	between    = 10 * time.Millisecond
 )
 
@@ -22,6 +23,12 @@ const (
 const (
 	mostTries  = 10
 	beforehand = 2 * time.Second
+)
+
+// hopRuns is how often the program of a hop runs, and hopEvery how far in time those are apart whose median is usual: what is waited for would be looked at less often than what is not.
+const (
+	hopRuns  = 200
+	hopEvery = 200 * time.Millisecond
 )
 
 // paceRuns is how often the program of a pace runs.
@@ -40,7 +47,7 @@ func (r *Run) pace(ctx context.Context) (Pace, error) {
 	group, measuring := errgroup.WithContext(ctx)
 	for i := range r.cores {
 		group.Go(func() (err error) {
-			pace[i], err = timeOn(measuring, r.cores[i:i+1], r.probes[at].program, paceRuns, 1)
+			pace[i], err = timeOn(measuring, r.cores[i:i+1], r.probes[at].program, paceRuns, 1, warmUp)
 			return err
 		})
 	}
@@ -99,64 +106,92 @@ func (r *Run) note(pace Pace) {
 	}
 }
 
-// Unusual says whether one of the cores that so many threads run on was slower or faster than cores usually are.
-func (r *Run) Unusual(pace Pace, threads int64) bool {
-	return slices.ContainsFunc(pace[:min(threads, int64(len(pace)))], func(t float64) bool { return t < r.fastest || t/alikePaces > r.fastest })
+// State is what the cores were like at a moment: how fast each was, and for several threads the seconds of a program in which one core waits for another again and again: those of a virtual
+// machine may be moved, and cores that have a cache in common are another machine than cores that have none. The latter is 0 for one thread.
+type State struct {
+	Pace Pace
+	Hop  float64
+}
+
+// look gives the state of the cores for so many threads.
+func (r *Run) look(ctx context.Context, threads int64) (s State, err error) {
+	if s.Pace, err = r.pace(ctx); err != nil || threads == 1 {
+		return s, err
+	}
+	at := slices.IndexFunc(r.probes, func(p probe) bool { return p.what == handing })
+	if at < 0 {
+		return s, nil
+	}
+	p := &r.probes[at]
+	s.Hop, err = timeOn(ctx, r.first(p.threads), p.program, hopRuns, p.threads, warmUp)
+	if now := time.Now(); err == nil && now.Sub(r.hopped) > hopEvery {
+		r.hops, r.hopped = append(r.hops, s.Hop), now
+		r.apart = Median(r.hops)
+	}
+	return s, err
+}
+
+// Unusual says whether the cores were not as they usually are for so many threads: one that these run on slower or faster, or, of several, farther apart or nearer.
+func (r *Run) Unusual(s State, threads int64) bool {
+	if threads > 1 && max(s.Hop, r.apart) > alikeHops*min(s.Hop, r.apart) {
+		return true
+	}
+	return slices.ContainsFunc(s.Pace[:min(threads, int64(len(s.Pace)))], func(t float64) bool { return t < r.fastest || t/alikePaces > r.fastest })
 }
 
 // unusual says whether they were, before or behind something on so many threads.
-func (r *Run) unusual(paces [2]Pace, threads int64) bool {
-	return r.Unusual(paces[0], threads) || r.Unusual(paces[1], threads)
+func (r *Run) unusual(states [2]State, threads int64) bool {
+	return r.Unusual(states[0], threads) || r.Unusual(states[1], threads)
 }
 
-// census takes paces before anything is measured.
+// census looks before anything is measured.
 func (r *Run) census(ctx context.Context) error {
 	if r.counted > 0 {
 		return nil
 	}
 	for end := time.Now().Add(beforehand); time.Now().Before(end); {
-		pace, err := r.pace(ctx)
-		if err != nil || pace == nil {
+		s, err := r.look(ctx, int64(len(r.cores)))
+		if err != nil || s.Pace == nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// steady measures something on so many threads between two paces, of which the first may be known. While there is time for it, what was measured of unusual cores is measured again.
-func (r *Run) steady(ctx context.Context, before Pace, threads int64, measure func() error) (paces [2]Pace, err error) {
+// steady measures something on so many threads between two states, of which the first may be known. While there is time for it, what was measured of unusual cores is measured again.
+func (r *Run) steady(ctx context.Context, before State, threads int64, measure func() error) (states [2]State, err error) {
 	for range mostTries {
-		if before = r.order(before); before == nil || r.Unusual(before, threads) {
+		if before.Pace = r.order(before.Pace); before.Pace == nil || threads > 1 && before.Hop == 0 || r.Unusual(before, threads) {
 			if before, err = r.settle(ctx, threads); err != nil {
-				return paces, err
+				return states, err
 			}
 		}
 		begin := time.Now()
 		if err := measure(); err != nil {
-			return paces, err
+			return states, err
 		}
-		after, err := r.pace(ctx)
-		paces = [2]Pace{before, after}
-		if err != nil || r.wait <= 0 || !r.unusual(paces, threads) {
-			return paces, err
+		after, err := r.look(ctx, threads)
+		states = [2]State{before, after}
+		if err != nil || r.wait <= 0 || !r.unusual(states, threads) {
+			return states, err
 		}
 		before = after
 		r.wait -= time.Since(begin)
 	}
-	return paces, nil
+	return states, nil
 }
 
-// settle waits until the cores that so many threads run on are as they usually are, while there is time for it, and gives their pace.
-func (r *Run) settle(ctx context.Context, threads int64) (Pace, error) {
+// settle waits until the cores are as they usually are for so many threads, while there is time for it, and gives their state.
+func (r *Run) settle(ctx context.Context, threads int64) (State, error) {
 	for end := time.Now().Add(min(patience, r.wait)); ; {
 		begin := time.Now()
-		pace, err := r.pace(ctx)
-		if pace = r.order(pace); err != nil || !r.Unusual(pace, threads) || !begin.Before(end) {
-			return pace, err
+		s, err := r.look(ctx, threads)
+		if s.Pace = r.order(s.Pace); err != nil || !r.Unusual(s, threads) || !begin.Before(end) {
+			return s, err
 		}
 		select {
 		case <-ctx.Done():
-			return pace, ctx.Err()
+			return s, ctx.Err()
 		case <-time.After(interval):
 		}
 		r.wait -= time.Since(begin)
@@ -166,7 +201,7 @@ func (r *Run) settle(ctx context.Context, threads int64) (Pace, error) {
 // usual gives the times of a probe that were measured while the cores were as they usually are; all if they never were.
 func (r *Run) usual(p *probe) (out []float64) {
 	for i, t := range p.times {
-		if !r.unusual(p.paces[i], p.threads) {
+		if !r.unusual(p.states[i], p.threads) {
 			out = append(out, t)
 		}
 	}

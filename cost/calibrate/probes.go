@@ -20,10 +20,10 @@ type probe struct {
 	beyond  bool    // what is touched in turns is larger than the cache
 	what    what
 	dtype   string
-	row     string    // of the rates of products of narrow numbers
-	cache   int       // of bandwidths; the number of caches is memory
-	times   []float64 // in seconds
-	paces   [][2]Pace // of the cores before and behind each
+	row     string     // of the rates of products of narrow numbers
+	cache   int        // of bandwidths; the number of caches is memory
+	times   []float64  // in seconds
+	states  [][2]State // of the cores before and behind each
 }
 
 // what is what a probe finds out.

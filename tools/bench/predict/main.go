@@ -230,7 +230,7 @@ func (s *settings) price(ctx context.Context, r *result) error {
 // How long a program runs in a round, alone and on several threads.
 const (
 	perRun   = 6 * time.Millisecond
-	together = 120 * time.Millisecond
+	together = 40 * time.Millisecond
 )
 
 // moreRounds is how many times as many rounds there are at most as are asked for, where more than half of the times of a program are left out.
@@ -242,9 +242,8 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	if err != nil {
 		return nil, err
 	}
-	usual := func() float64 { return calibrate.Median(run.Hops()) }
-	unusual := func(pace calibrate.Pace) bool { return run.Unusual(pace, s.threads) }
-	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, usual(), unusual) < (s.rounds+1)/2; round++ {
+	unusual := func(state calibrate.State) bool { return run.Unusual(state, s.threads) }
+	for round := 0; round < s.rounds || round < moreRounds*s.rounds && fewest(list, unusual) < (s.rounds+1)/2; round++ {
 		if err := run.Round(ctx); err != nil {
 			return nil, err
 		}
@@ -261,7 +260,7 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	for i := range list {
 		r := &list[i]
 		n := len(r.times)
-		r.keep(usual(), unusual)
+		r.keep(unusual)
 		all, left = all+n, left+n-len(r.times)
 		if len(r.times) < 2 {
 			fmt.Printf("%s is left out: only %d of its %d times are of one machine\n", r.name, len(r.times), n)
@@ -283,7 +282,7 @@ func (s *settings) measure(ctx context.Context, list []result) (measured []resul
 	return measured, nil
 }
 
-// run runs a program for a round, the first time to know its time, too. How far cores are apart is of no account for one thread.
+// run runs a program for a round, the first time to know its time, too.
 func (r *result) run(ctx context.Context, run *calibrate.Run, threads int64) error {
 	known := calibrate.Best(r.times)
 	if known == 0 {
@@ -292,34 +291,19 @@ func (r *result) run(ctx context.Context, run *calibrate.Run, threads int64) err
 			return err
 		}
 	}
-	var hops [2]float64
-	hop := func(i int) (err error) {
-		if threads > 1 {
-			hops[i], err = run.Hop(ctx)
-		}
-		return err
+	t, states, err := run.Sample(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
+	if err == nil {
+		r.times, r.states = append(r.times, t), append(r.states, states)
 	}
-	if err := hop(0); err != nil {
-		return err
-	}
-	t, paces, err := run.Sample(ctx, r.program, calibrate.Runs(known, threads, perRun, together), threads)
-	if err != nil {
-		return err
-	}
-	r.times, r.paces = append(r.times, t), append(r.paces, paces)
-	if err := hop(1); err != nil || threads == 1 {
-		return err
-	}
-	r.hops = append(r.hops, hops)
-	return nil
+	return err
 }
 
 // fewest is how many times that count the program has that has fewest.
-func fewest(list []result, usual float64, unusual func(calibrate.Pace) bool) int {
+func fewest(list []result, unusual func(calibrate.State) bool) int {
 	least := len(list[0].times)
 	for i := range list {
 		r := list[i]
-		r.keep(usual, unusual)
+		r.keep(unusual)
 		least = min(least, len(r.times))
 	}
 	return least

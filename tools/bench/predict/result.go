@@ -18,8 +18,7 @@ type result struct {
 	devices       int      // 2, or 0 of a program on one
 	predicted     float64
 	times         []float64
-	hops          [][2]float64        // how far cores were apart before and behind each; none on one thread
-	paces         [][2]calibrate.Pace // of the cores before and behind each
+	states        [][2]calibrate.State // of the cores before and behind each
 }
 
 // groups are what sorts of programs there are.
@@ -28,12 +27,11 @@ var groups = []string{"small", "cut", "example", "network", "mesh", "spread"}
 // seconds is the time that a program is taken to take.
 func (r *result) seconds() float64 { return calibrate.Usual(r.times) }
 
-// keep leaves the times before and behind which cores were as far apart, and as fast, as usual.
-func (r *result) keep(usual float64, unusual func(calibrate.Pace) bool) {
+// keep leaves the times before and behind which the cores were as they usually are.
+func (r *result) keep(unusual func(calibrate.State) bool) {
 	var kept []float64
 	for i, t := range r.times {
-		moved := len(r.hops) > 0 && (calibrate.Moved(r.hops[i][0], usual) || calibrate.Moved(r.hops[i][1], usual))
-		if !moved && !unusual(r.paces[i][0]) && !unusual(r.paces[i][1]) {
+		if !unusual(r.states[i][0]) && !unusual(r.states[i][1]) {
 			kept = append(kept, t)
 		}
 	}

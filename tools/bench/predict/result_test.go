@@ -65,14 +65,17 @@ func TestItself(t *testing.T) {
 	}
 }
 
-// TestKept: times before or behind which cores were otherwise apart, or in another state, do not count.
+// TestKept: times before or behind which the cores were in another state do not count.
 func TestKept(t *testing.T) {
-	r := result{times: []float64{3, 1, 2, 4, 0.5}, hops: [][2]float64{{60, 61}, {60, 280}, {50, 70}, {280, 60}, {60, 60}}, paces: [][2]calibrate.Pace{{{1}, {1}}, {{1}, {1}}, {{1}, {1}}, {{1}, {1}}, {{1}, {2}}}}
-	unusual := func(pace calibrate.Pace) bool { return pace[0] > 1.5 }
-	if n := fewest([]result{r}, 60, unusual); n != 2 {
+	r := result{times: []float64{3, 1, 2, 4, 0.5}}
+	for _, hops := range [][2]float64{{60, 61}, {60, 280}, {50, 70}, {280, 60}, {60, 280}} {
+		r.states = append(r.states, [2]calibrate.State{{Hop: hops[0]}, {Hop: hops[1]}})
+	}
+	unusual := func(s calibrate.State) bool { return s.Hop > 90 }
+	if n := fewest([]result{r}, unusual); n != 2 {
 		t.Errorf("%d count", n)
 	}
-	if r.keep(60, unusual); len(r.times) != 2 || r.seconds() != 2 {
+	if r.keep(unusual); len(r.times) != 2 || r.seconds() != 2 {
 		t.Errorf("%v", r.times)
 	}
 }
