@@ -105,7 +105,7 @@ func (f *fuser) joinAll(steps []ir.NodeID, behind ir.NodeSet, may func(kernel ir
 	return joined
 }
 
-// behindFolds gives the kernels that fold, and those that may become part of one: that alone read what such a kernel gives.
+// behindFolds gives the kernels that reduce, and those that may become part of one: that alone read what such a kernel gives.
 func (f *fuser) behindFolds(steps []ir.NodeID) (out ir.NodeSet) {
 	writer := map[ir.NodeID]ir.NodeID{}
 	for _, id := range steps {
@@ -132,21 +132,11 @@ func (f *fuser) behindFolds(steps []ir.NodeID) (out ir.NodeSet) {
 
 // consumer finds the one kernel that a kernel can become part of, and the number of the operand it reads the result through.
 func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool) {
-	out := -1
-	for i, o := range k.Operands {
-		if o.Mode == schedule.Write {
-			if out >= 0 {
-				return 0, 0, false
-			}
-			out = i
-		}
-	}
+	writes := func(o schedule.Operand) bool { return o.Mode == schedule.Write }
+	out := slices.IndexFunc(k.Operands, writes)
 	buf, ok := body[*schedule.Buffer](f.g, k.Operands[out].Buffer)
-	if !ok || buf.Space != schedule.Arena {
-		return 0, 0, false
-	}
 	written, err := access.Reach(k, out)
-	if err != nil {
+	if !ok || err != nil || buf.Space != schedule.Arena || slices.ContainsFunc(k.Operands[out+1:], writes) {
 		return 0, 0, false
 	}
 	found, operand := ir.NoNode, -1
@@ -175,7 +165,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 		return 0, 0, false
 	}
 	c, _ := body[*schedule.Kernel](f.g, found)
-	if ofFactors(f, found) || !bounded(k, c) || !aligned(k, out, c, operand) || f.storesOver(c, k) || !f.waitsOnly(found, id) {
+	if ofFactors(f, found) || !bounded(k, c) || f.prices.losesVectors(k, c) || !aligned(k, out, c, operand) || f.storesOver(c, k) || !f.waitsOnly(found, id) {
 		return 0, 0, false
 	}
 	return found, operand, true

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"tensortapestry.org/tapc/ir/affine"
-
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/affine"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/fuse/access"
@@ -82,6 +81,16 @@ func rounds(k *schedule.Kernel) bool {
 // channels can be its innermost ones.
 func (m *mover) again(c *schedule.Kernel) bool {
 	return c.Space().BigSize().Cmp(m.written.BigSize()) > 0
+}
+
+// losesVectors says whether one of two kernels of a processor reduces numbers that there are vectors of, and the other computes with others: as one they would go element by element, with sums
+// in another order.
+func (f *prices) losesVectors(k, c *schedule.Kernel) bool {
+	if !nest.VectorsOnly(k) {
+		k, c = c, k
+	}
+	d, ok := body[*schedule.Device](f.g, k.Device)
+	return ok && d.Type.Has(schedule.Thread) && access.Folds(k, access.AnyLoop) && nest.VectorsOnly(k) && !nest.VectorsOnly(c)
 }
 
 // loads is the time of a kernel in loads of a vector: one load and one store for each point where it has no rows.

@@ -27,7 +27,7 @@ type Decided struct {
 
 // Complete makes the choices of stages whose tiles and placements are given.
 func Complete(t isa.Target, buffers map[ir.NodeID]*schedule.Buffer, found *nest.BackToBack, stages []schedule.Stage) {
-	if found.Middle != nil && len(stages) == 3 && rows.Fits(found.Stages[1]) {
+	if found.Middle != nil && len(stages) == 3 && nest.VectorsOnly(found.Stages[1]) {
 		all := maps.Clone(buffers)
 		maps.Copy(all, found.WorkspaceBuffers())
 		rows.CompleteLanes(t, found.Stages[1], all, found.Middle, &stages[1])
@@ -99,7 +99,7 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 	if s := &stages[1]; s.Tile(schedule.RoleLine) != nil || s.Tile(schedule.RoleK) != nil || len(s.Stream) > 0 {
 		return d, fmt.Errorf("the lines between contractions back to back are those of a block, and are kept: expected no line, no k and no stream")
 	}
-	if !rows.Fits(found.Stages[1]) {
+	if !nest.VectorsOnly(found.Stages[1]) {
 		return d, fmt.Errorf("there are no vectors of what is computed between the contractions")
 	}
 	if err := rows.CheckLanes(t, found.Stages[1], found.Middle, &stages[1]); err != nil {

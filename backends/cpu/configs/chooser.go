@@ -90,7 +90,7 @@ func (c Chooser) complete(a *nest.Analysis, stages []schedule.Stage) {
 			lowprecision.Complete(c.For, a.Kernel, a.Buffers, f, s)
 		}
 	case schedule.Rows:
-		if f, ok := nest.Of[*nest.Rows](a.Forms); ok && rows.Fits(a.Kernel) {
+		if f, ok := nest.Of[*nest.Rows](a.Forms); ok && nest.VectorsOnly(a.Kernel) {
 			if cut, err := blocking.Rows(a.Kernel, f, s); err == nil {
 				rows.Complete(c.For, cut, a.Buffers, f, s)
 			}
@@ -256,7 +256,7 @@ func read[F nest.Form, D any](a *nest.Analysis, fits func(F) bool, decided func(
 
 // readRows reads a stage of rows.
 func (c Chooser) readRows(a *nest.Analysis, s *schedule.Stage) (Form, error) {
-	found, err := needed(a, func(*nest.Rows) bool { return rows.Fits(a.Kernel) })
+	found, err := needed(a, func(*nest.Rows) bool { return nest.VectorsOnly(a.Kernel) })
 	if err != nil {
 		return Form{}, err
 	}

@@ -35,11 +35,6 @@ func (x *deciding) of(lanes int64) *Kernel {
 	return r
 }
 
-// Fits says whether there are vectors for what a kernel computes.
-func Fits(k *schedule.Kernel) bool {
-	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool { return !vector.CanVectorize(s.Value) })
-}
-
 // Complete adds to a stage what is decided beside the cuts of the loops, which a kernel has already.
 func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) {
 	x := newDeciding(t, k, buffers, found)

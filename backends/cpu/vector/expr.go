@@ -22,21 +22,11 @@ type Leaves interface {
 	Guarded(e *scalar.Expr) (x Value, ok bool)
 }
 
-// CanVectorize says whether an expression, reductions aside, has only types that there are vectors of.
-func CanVectorize(e *scalar.Expr) bool {
-	return !e.Any(func(e *scalar.Expr) bool { return !nest.Vectorizable(e.Type) })
-}
-
 // VectorKernel says whether all that a kernel computes can be written with vectors: of types that there are vectors of, and
 // reading only elements that exist wherever its loops stand, since lanes that a choice does not pick are read too; one operand
 // aside.
 func VectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, aside int) bool {
-	for _, s := range k.Statements {
-		if !CanVectorize(s.Value) {
-			return false
-		}
-	}
-	return VectorBounds(k, buffers, aside)
+	return nest.VectorsOnly(k) && VectorBounds(k, buffers, aside)
 }
 
 // VectorBounds says whether operands are read only inside their buffers, wherever the loops stand; one operand aside.

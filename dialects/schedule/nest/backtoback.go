@@ -48,7 +48,7 @@ func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) 
 	f := &stageFinder{k: k}
 	f.all, _ = whole.Of(k, nil)
 	f.findSums()
-	if !f.findLast() || !f.findFirst() || !f.findLines() || !vectorsOnly(k) {
+	if !f.findLast() || !f.findFirst() || !f.findLines() || !VectorsOnly(k) {
 		return nil, false
 	}
 	for at := f.weights; at >= f.scores; at-- {
@@ -66,8 +66,8 @@ func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) 
 	return nil, false
 }
 
-// vectorsOnly says whether there are vectors of all types that a kernel computes with.
-func vectorsOnly(k *schedule.Kernel) bool {
+// VectorsOnly says whether there are vectors of all types that a kernel computes with.
+func VectorsOnly(k *schedule.Kernel) bool {
 	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
 		return s.Value.Any(func(e *scalar.Expr) bool { return !Vectorizable(e.Type) })
 	})

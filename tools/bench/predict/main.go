@@ -9,9 +9,9 @@
 // again beside the machine and the times that are there.
 //
 // The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the lower quartile of the rounds' 10th percentiles, and no less than the second least (of two rounds the least). With them it
-// prints how far the even and the odd rounds are apart: no price can be held to less. Times before or behind which cores were not as far from each other as they mostly were are left out,
-// and made up for by more rounds where a program has less than half of its times: a virtual machine whose cores are moved is another one. So are times before or behind which a core took longer or shorter for some arithmetic than
-// cores usually do, which is waited for: a virtual machine whose processor others use, too, is now a slower and now a faster one.
+// prints how far the even and the odd rounds are apart: no price can be held to less. Before and behind each time the cores are looked at: how long each takes for some arithmetic, as a virtual machine whose processor others use, too, is now a slower and now a faster one, and
+// how far they are from each other, as one whose cores are moved is another one. Until -wait is used up, what is usual is waited for, and what was disturbed is measured again; then such times are left out, and made up for by more
+// rounds where a program has less than half of its times.
 package main
 
 import (
