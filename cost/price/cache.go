@@ -334,7 +334,7 @@ func (l *level) keeps(distance float64) float64 {
 			if p == before {
 				return p.part
 			}
-			return before.part + (p.part-before.part)*(times-before.times)/(p.times-before.times)
+			return before.part + (p.part-before.part)*((times-before.times)/(p.times-before.times)) // nothing where that is all, to the bit
 		}
 		before = p
 	}

@@ -30,6 +30,19 @@ func TestCurve(t *testing.T) {
 	}
 }
 
+// TestNothingKept: of what passes a cache nothing is left, and never less than that, however the points' parts are rounded: the price of less would be no number.
+func TestNothingKept(t *testing.T) {
+	for i := range 10_000 {
+		part := float64(i) / 10_000
+		l := level{bytes: 1 << 19, kept: curve(&machine.Device{Caches: []machine.Cache{{Kept: machine.Exactly(1), Beyond: machine.Exactly(part)}}}, 0)}
+		for _, times := range []float64{machine.More, machine.Passes} {
+			if got, want := l.keeps(times*l.bytes), map[bool]float64{true: part}[times == machine.More]; got < 0 || math.Abs(got-want) > 1e-9 {
+				t.Fatalf("%v of %v: %v", times, part, got)
+			}
+		}
+	}
+}
+
 // Less and less of what is larger is in the nearer part of a cache, until what is as large as calibrate measures the whole of it by is priced by the whole alone.
 func TestNearerPart(t *testing.T) {
 	d := &machine.Device{Caches: []machine.Cache{{Name: "L3" + machine.Nearby}, {Name: "L3"}}}
