@@ -455,7 +455,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, what)
 	}
 	for _, id := range e.Order {
-		out.WriteString(e.devices.Alias(id, e.Slots))
+		if b := e.Buffers[id]; b.Over != ir.NoNode && !b.Updates() {
+			fmt.Fprintf(out, "  b[%d] = (char *)b[%d] + %d; // in place\n", e.Slots[id], e.Slots[b.Over], b.From(e.Buffers[b.Over]))
+		}
 	}
 	for i, id := range e.steps {
 		out.WriteString(e.devices.Open(i))
@@ -467,7 +469,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 			}
 			fmt.Fprintf(out, "  %s", e.call(i))
 		case *schedule.Transfer:
-			if !e.devices.Aliased(b) {
+			if !b.Aliased(e.g) {
 				out.WriteString(e.unit.Transfer(b))
 			}
 		}
@@ -530,9 +532,12 @@ func (e entries) take(tensor ir.NodeID) (int, bool) {
 // place gives the C expression of the address of a buffer, which comes once.
 func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, error) {
 	i, found := 0, true
-	if b.Over != ir.NoNode {
+	switch {
+	case b.Updates():
 		over := e.Buffers[b.Over].Tensor
 		return fmt.Sprintf("(void *)in[%d]", slices.IndexFunc(e.Inputs, func(x tensorops.Named) bool { return x.Tensor == over })), nil
+	case b.Over != ir.NoNode:
+		return "0", nil // until all others have theirs
 	}
 	switch b.Space {
 	case schedule.Input:

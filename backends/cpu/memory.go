@@ -1,9 +1,7 @@
 package cpu
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
@@ -61,7 +59,7 @@ func (p *program) memoryTerms() []backends.MemoryTerm {
 	case p.Process.Fused:
 		process += fusedBytes
 	}
-	arena := inMemory(p.ArenaBytes()) - untouched(p)
+	arena := inMemory(p.ArenaBytes())
 	return []backends.MemoryTerm{
 		{What: "the process: C library, buffers of files, stack", Bytes: process},
 		{What: fmt.Sprintf("code of %d kernels", steps), Bytes: p.Process.Code + steps*stepBytes, Code: true},
@@ -71,37 +69,6 @@ func (p *program) memoryTerms() []backends.MemoryTerm {
 		{What: "arena: what kernels hand to each other, and workspaces", Bytes: arena},
 		{What: "inputs while they are unpacked, beyond outputs and arena", Bytes: max(0, unpackingBytes-outputs-arena)},
 	}
-}
-
-// untouched is how much of the arena no step writes: pages of buffers alone that are read where another device has what they would hold. (A page that is partly
-// written is there as a whole, and the system may give huge ones, up to the last that is whole of the arena of all devices.)
-func untouched(p *program) (bytes int64) {
-	if p.devices == nil || len(p.devices.Aliases) == 0 {
-		return 0
-	}
-	type interval struct{ from, to int64 }
-	var used []interval
-	end := int64(0)
-	for _, id := range p.Order { // kernels that are alike share code of buffers that are none of the program's
-		b := p.Buffers[id]
-		if b.Space != schedule.Arena {
-			continue
-		}
-		from := p.Base(b.Device) + b.Offset
-		end = max(end, from+b.Bytes)
-		if _, aliased := p.devices.Aliases[id]; !aliased {
-			used = append(used, interval{from / pageBytes * pageBytes, from + b.Bytes})
-		}
-	}
-	slices.SortFunc(used, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
-	huge := (p.ArenaBytes() + int64(len(p.devices.Devices)-1)*p.Group()) / hugeBytes * hugeBytes
-	pages := func(from, to, size int64) int64 { return max(0, to/size*size-isa.Align(from, size)) }
-	at := int64(0) // up to where all is counted
-	for _, x := range append(used, interval{end, end}) {
-		bytes += pages(at, min(x.from, huge), hugeBytes) + pages(max(at, huge), x.from, pageBytes)
-		at = max(at, x.to)
-	}
-	return bytes
 }
 
 // bytesOf gives what tensors take together; one in the memory of another one takes none.

@@ -157,7 +157,7 @@ func (p *program) stepTable(out *strings.Builder, table string) {
 				}
 			}
 		case *schedule.Transfer:
-			name, to = p.devices.Transfer(i, b), b.To
+			name, to = p.devices.Transfer(p.g, i, b), b.To
 		}
 		if b := p.Buffers[to]; b != nil {
 			name += fmt.Sprintf(" -> %s %v", b.DType, b.Range.Shape())

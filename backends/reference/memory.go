@@ -34,9 +34,9 @@ func bytesOf(g *ir.Graph) int64 {
 			tensors.add(sizeOf(b))
 		case *schedule.Buffer:
 			scheduled = true
-			if b.Space == schedule.Arena {
+			if b.Space == schedule.Arena && b.Over == ir.NoNode {
 				arenas[b.Device] = max(arenas[b.Device], b.Offset+b.Bytes)
-			} else {
+			} else if b.Space != schedule.Arena {
 				buffers.add(b.Bytes)
 			}
 		}

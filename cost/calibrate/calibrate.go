@@ -258,7 +258,11 @@ func (p *probe) build(ctx context.Context, tapc string, env []string) error {
 	if err := os.WriteFile(plan, []byte(p.plan), 0o666); err != nil {
 		return err
 	}
-	return build(ctx, tapc, p.graph, p.program, env, "--plan="+plan)
+	flags := []string{"--plan=" + plan}
+	if p.what == copying { // which layout does without
+		flags = append(flags, "--disable=layout")
+	}
+	return build(ctx, tapc, p.graph, p.program, env, flags...)
 }
 
 // objectsIn gives the environment of compilers whose programs have most of their objects, the run-time library's, in common: where there is no cache for them, these are kept in a folder of the programs'.

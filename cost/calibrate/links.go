@@ -59,8 +59,8 @@ func links(devices int64) []probe {
 	}
 }
 
-// copiesOf finds what the first device took for copies in a run.
-var copiesOf = regexp.MustCompile(`cpu0: .*copies (\S+) ms`)
+// copiesOf finds what the first device took for copies in a run, in which it received something.
+var copiesOf = regexp.MustCompile(`cpu0: .*copies (\S+) ms.* received [1-9]`)
 
 // copied runs a program and gives the mean time that its first device took for copies in a run.
 func copied(ctx context.Context, program string, threads int64) (float64, error) {

@@ -89,6 +89,9 @@ func (b *faults) device(d *Device) {
 		if r.Reached.High > 1 {
 			b.add(CodeMeaning, nil, "at most 1", Part.Format(r.Reached.High), "a rate of %s of the device %s is reached more than whole", r.Type, d.Name)
 		}
+		if r.Beside.Value > r.Rate.Value {
+			b.add(CodeMeaning, nil, "at most "+PerSecond.Format(r.Rate.Value), PerSecond.Format(r.Beside.Value), "the rate of %s by the row %s of the device %s is larger beside others", r.Type, r.Row, d.Name)
+		}
 	}
 	for i, c := range d.Caches {
 		if i > 0 && c.Bytes < d.Caches[i-1].Bytes {

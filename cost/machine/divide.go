@@ -9,8 +9,12 @@ import (
 // CodeDivided is of a machine that can not be divided into so many devices.
 const CodeDivided = "TAP0870"
 
+// same is how far apart figures may be that follow from the same ones.
+const same = 1e-9
+
 // Divide gives the machine that has n devices in the place of its one, which share its memory: each has as many of its units and as much of the memory. Figures of a device
-// are what it reaches while the others do nothing; what all move together is that of the locality, whose link joins them, and their pace while all compute.
+// are what it reaches while the others do nothing; what all move together is that of the locality, whose link joins them, and their pace while all compute. Of rates of which it is known what all units do
+// together, each has its part of that then.
 func (m *Machine) Divide(n int64, link Link, pace Figure) (*Machine, error) {
 	if len(m.Devices) != 1 || m.Layout().Devices() != 1 {
 		return nil, diag.Errorf(CodeDivided, "machine", diag.Location{}, "the machine %s can not be divided", m.Name).Want("one device", fmt.Sprint(m.Layout().Devices()))
@@ -30,7 +34,10 @@ func (m *Machine) Divide(n int64, link Link, pace Figure) (*Machine, error) {
 	}
 	part.Rates = nil
 	for _, r := range d.Rates {
-		r.Rate = d.part(r.Rate, r.Unit, units)
+		all := r.Rate.Times(Exactly(float64(units) / float64(d.Units)))
+		if r.Rate = d.part(r.Rate, r.Unit, units); all.Value < r.Rate.Value*(1-same) { // it was measured
+			r.Beside = all
+		}
 		part.Rates = append(part.Rates, r)
 	}
 	out := *m
@@ -60,9 +67,7 @@ func (m *Machine) Together() *Machine {
 			if !m.holds(i, d.Name) {
 				continue
 			}
-			if l.Pace.Known() {
-				d.keep(l.Pace)
-			}
+			d.keep(l.Pace)
 			least(&d.Bandwidth, l.Bandwidth.Times(share))
 			least(&d.UnitBandwidth, l.Bandwidth.Times(share))
 			least(&d.Read, l.Read.Times(share))
@@ -72,11 +77,18 @@ func (m *Machine) Together() *Machine {
 	return &out
 }
 
-// keep gives what a device does by itself at a pace.
+// keep gives what a device does by itself at a pace, or beside others where that is known.
 func (d *Device) keep(pace Figure) {
+	if !pace.Known() {
+		pace = Exactly(1)
+	}
 	d.Rates = append([]Rate{}, d.Rates...)
 	for i := range d.Rates {
 		r := &d.Rates[i]
+		if r.Beside.Known() {
+			r.Unit, r.Rate = r.Unit.Times(Exactly(r.Beside.Value/r.Rate.Value)), r.Beside
+			continue
+		}
 		r.Rate, r.Unit = r.Rate.Times(pace), r.Unit.Times(pace)
 	}
 	for i := range d.Caches {

@@ -76,6 +76,7 @@ func (r *Rate) fields(f fields) {
 	f.Text(field{"row", "class of instructions", true}, &r.Row, Rows...)
 	f.Figure(field{"rate", "operations a second of all units together; a multiply-add is two", true}, &r.Rate, PerSecond)
 	f.Figure(field{"unit", "of one unit alone; its part of all if it is left out", false}, &r.Unit, PerSecond)
+	f.Figure(field{"beside", "of all units together while all devices of the locality compute so; the rate at the pace of the locality if it is left out", false}, &r.Beside, PerSecond)
 	f.Figure(field{"reached", "the part of the rate that programs reach", false}, &r.Reached, Part)
 }
 

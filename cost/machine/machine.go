@@ -62,6 +62,7 @@ type Rate struct {
 	Row     string
 	Rate    Figure // of all units together
 	Unit    Figure // of one unit alone; its part of Rate if it is left out
+	Beside  Figure // of all units together while all devices of the locality compute so; the rate at its pace if it is left out
 	Reached Figure
 }
 

@@ -105,6 +105,7 @@ func TestFaults(t *testing.T) {
 		{"float32", "float33", `unknown type "float33"; did you mean "float32"?`},
 		{"row: fma", "row: fna", `unknown row "fna"`},
 		{"reached: 0.5", "reached: 1.5", "is reached more than whole"},
+		{"reached: 0.5", "beside: 999999 Top/s", "is larger beside others"},
 		{"machine/1", "machine/2", `unknown tapc "machine/2"`},
 		{"name: two\n", "", `the key "name" is missing`},
 		{"name: two\n", "name: two\nname: three\n", "twice"},
@@ -289,7 +290,7 @@ devices:
     caches:
       - {name: L1, bytes: 32 KiB, units: 1, bandwidth: 200 GB/s}
       - {name: L2, bytes: 8 MiB, units: 4, bandwidth: 100 GB/s, read: 110 GB/s, all: 240 GB/s, all-read: 600 GB/s}
-    rates: [{type: float32, row: fma, rate: 400 Gop/s, unit: 110 Gop/s}]
+    rates: [{type: float32, row: fma, rate: 400 Gop/s, unit: 110 Gop/s}, {type: float32, row: vector, rate: 200 Gop/s, unit: 50 Gop/s}]
 `), "four.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -312,10 +313,12 @@ devices:
 	two1, _ := m.Devices[0].Caches[1].Reached(2)
 	near, _ := m.Devices[0].Caches[0].Reached(4)
 	part, _ := all.Caches[1].Reached(2)
-	paced, _ := all.Rate("float32", "fma", 2)
+	beside, _ := all.Rate("float32", "fma", 2)
+	besideOne, _ := all.Rate("float32", "fma", 1)
+	paced, _ := all.Rate("float32", "vector", 2)
 	own, _ := all.Caches[0].Reached(1)
 	for what, x := range map[string][2]float64{
-		"devices": {float64(again.Layout().Devices()), 2}, "units": {float64(d.Units), 2}, "memory": {float64(d.Memory), 2 << 30}, "rate": {rate.Value, 220e9}, "rate of all": {paced.Value, 198e9}, "a cache of its own of all": {own.Value, 180e9},
+		"devices": {float64(again.Layout().Devices()), 2}, "units": {float64(d.Units), 2}, "memory": {float64(d.Memory), 2 << 30}, "rate": {rate.Value, 220e9}, "rate of all": {beside.Value, 200e9}, "of one of all": {besideOne.Value, 100e9}, "at the pace of all": {paced.Value, 90e9}, "a cache of its own of all": {own.Value, 180e9},
 		"a cache of all": {four.Value, 240e9}, "read by all": {fourRead.Value, 600e9}, "a cache of two": {two1.Value, 200e9}, "a cache of each": {near.Value, 800e9},
 		"a part of a cache": {part.Value, 120e9},
 		"bandwidth":         {d.MemoryBandwidth(2).Value, 40e9}, "of one core": {d.MemoryBandwidth(1).Value, 20e9}, "read": {d.MemoryRead(2).Value, 60e9},

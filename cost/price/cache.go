@@ -106,10 +106,8 @@ func replay(list []done, buffers map[ir.NodeID]*schedule.Buffer, process *Proces
 
 // origin gives the buffer in whose memory a buffer is.
 func (m *memory) origin(id ir.NodeID) ir.NodeID {
-	if m.process != nil {
-		if o, ok := m.process.Aliases[id]; ok {
-			return o
-		}
+	if b := m.buffers[id]; b.Over != ir.NoNode {
+		return b.Over
 	}
 	return id
 }

@@ -183,9 +183,9 @@ func TestForeignParts(t *testing.T) {
 	}
 }
 
-// What another device has written since is in that one's caches, as far as it has; what nobody writes, or this device wrote last, is in its own. An alias is what it is an alias of.
+// What another device has written since is in that one's caches, as far as it has; what nobody writes, or this device wrote last, is in its own. What lies over another buffer is what it lies over.
 func TestOtherDevices(t *testing.T) {
-	const input, made, alias, first, second = 0, 1, 2, 10, 11
+	const input, made, over, first, second = 0, 1, 2, 10, 11
 	all, half := zspace.MustShape(8), zspace.MustShape(4)
 	buffers := map[ir.NodeID]*schedule.Buffer{}
 	for i := range ir.NodeID(3) {
@@ -198,20 +198,22 @@ func TestOtherDevices(t *testing.T) {
 		return work.Touch{Buffer: buffer, Box: box, Write: write, Bytes: 4 * cells(box)}
 	}
 	read := touch(input, all, false)
-	list := []done{step(first, read, touch(made, all, true)), step(second, read, touch(alias, half, false), touch(alias, half, true)), step(first, touch(made, all, false))}
+	list := []done{step(first, read, touch(made, all, true)), step(second, read, touch(over, half, false), touch(over, half, true)), step(first, touch(made, all, false))}
 	for _, x := range []struct {
 		what    string
 		process *Process
+		under   ir.NodeID
 		device  ir.NodeID
 		touch   work.Touch
 		want    []source
 	}{
-		{"an input", &Process{}, second, read, []source{{1, distance{64, 64, 0}, false}}},
-		{"its own", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, second, touch(alias, half, false), []source{{1, distance{16, 16, 0}, false}}},
-		{"half of it another's", &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}}, first, touch(made, all, false), []source{{0.5, distance{32, 32, 0}, true}, {0.5, distance{32, 64, 0}, false}}},
-		{"no alias", &Process{}, first, touch(made, all, false), []source{{1, distance{32, 96, 0}, false}}},
-		{"memories of their own", nil, first, touch(made, all, false), []source{{1, distance{32, 96, 0}, false}}},
+		{"an input", &Process{}, ir.NoNode, second, read, []source{{1, distance{64, 64, 0}, false}}},
+		{"its own", &Process{}, made, second, touch(over, half, false), []source{{1, distance{16, 16, 0}, false}}},
+		{"half of it another's", &Process{}, made, first, touch(made, all, false), []source{{0.5, distance{32, 32, 0}, true}, {0.5, distance{32, 64, 0}, false}}},
+		{"over nothing", &Process{}, ir.NoNode, first, touch(made, all, false), []source{{1, distance{32, 96, 0}, false}}},
+		{"memories of their own", nil, ir.NoNode, first, touch(made, all, false), []source{{1, distance{32, 96, 0}, false}}},
 	} {
+		buffers[over].Over = x.under
 		devices := replay(list[:2], buffers, x.process)
 		w := &work.Work{Touches: []work.Touch{x.touch}}
 		if got := devices[x.device].sources(w, 0, x.touch, true); !slices.Equal(got, x.want) {
@@ -232,8 +234,9 @@ func TestOtherDevices(t *testing.T) {
 		}
 	}
 	// Once the first has written all, the second has nothing of its own.
-	devices := replay(append(list, list[0]), buffers, &Process{Aliases: map[ir.NodeID]ir.NodeID{alias: made}})
-	x := touch(alias, half, false)
+	buffers[over].Over = made
+	devices := replay(append(list, list[0]), buffers, &Process{})
+	x := touch(over, half, false)
 	if got := devices[second].sources(&work.Work{}, 0, x, true); len(got) != 2 || got[0].part != 1 || !got[0].other || got[1].part != 0 {
 		t.Errorf("what was written over: %v", got)
 	}

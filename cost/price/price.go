@@ -67,8 +67,7 @@ type Others func(kind schedule.DeviceType, a *nest.Analysis) []schedule.Config
 
 // Process is what devices do that are threads of one process.
 type Process struct {
-	Copies  map[ir.NodeID]ir.NodeID // the device that makes a transfer; others need no copy
-	Aliases map[ir.NodeID]ir.NodeID // of a buffer the one in whose memory it is
+	Copies map[ir.NodeID]ir.NodeID // the device that makes a transfer; others need no copy
 }
 
 // Target is a name that configs have, and the vector registers of the processors that it is for, and the bytes of one: 0 if they are not known.

@@ -69,9 +69,8 @@ const (
 // Again gives the schedule in which the kernel that writes a buffer is carried out once more for the step that reads it last: a copy of the graph, with its arenas placed anew, and the kernel
 // that it has more. It is for prices: a device carries out an application once (KernelApplicationAgreementConstraint). Where there is none, why says so.
 func Again(g *ir.Graph, l *Life) (c *ir.Graph, kernel ir.NodeID, why Why, err error) {
-	b := schedule.BufferOf(g, l.Buffer)
 	switch {
-	case b.Space != schedule.Arena:
+	case schedule.BufferOf(g, schedule.Underlying(g, l.Buffer)).Space != schedule.Arena:
 		return nil, ir.NoNode, Kept, nil
 	case len(l.Readers) < 2:
 		return nil, ir.NoNode, Once, nil

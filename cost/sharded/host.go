@@ -96,7 +96,7 @@ func planOf(g *ir.Graph, order []ir.NodeID) (*devices.Plan, error) {
 	return devices.Of(g, order, program.Held()[len(program.Outputs):]), nil
 }
 
-// Process gives of a schedule whose devices are threads of one process which of them makes each transfer for which there is anything to copy, and what is in whose memory; nil of others.
+// Process gives of a schedule whose devices are threads of one process which of them makes each transfer for which there is anything to copy; nil of others.
 func Process(g *ir.Graph) (*price.Process, error) {
 	list := Hosted(g)
 	if len(list) == 0 {
@@ -110,14 +110,11 @@ func Process(g *ir.Graph) (*price.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &price.Process{Copies: map[ir.NodeID]ir.NodeID{}, Aliases: map[ir.NodeID]ir.NodeID{}}
+	out := &price.Process{Copies: map[ir.NodeID]ir.NodeID{}}
 	for i, id := range order {
-		if t, ok := g.Node(id).Body.(*schedule.Transfer); ok && !plan.Aliased(t) {
+		if t, ok := g.Node(id).Body.(*schedule.Transfer); ok && !t.Aliased(g) {
 			out.Copies[id] = list[plan.Steps[i].Device]
 		}
-	}
-	for b := range plan.Aliases {
-		out.Aliases[b] = plan.Where(b).Buffer
 	}
 	return out, nil
 }
@@ -127,7 +124,7 @@ func (h *host) step(i int, id ir.NodeID) (said *propagate.Transfer) {
 	s := h.plan.Steps[i]
 	t, bounds := simulate.Task{Name: h.to.g.Name(id), Device: s.Device}, price.Interval{}
 	if body, ok := h.to.g.Node(id).Body.(*schedule.Transfer); ok {
-		x := h.lines.send(id, body, &t, h.plan.Aliased(body), h.copies[0][id])
+		x := h.lines.send(id, body, &t, body.Aliased(h.to.g), h.copies[0][id])
 		if c := h.copies[1][id]; t.Seconds > 0 {
 			t.Shared = c.Time.Value + c.Start.Value
 		}

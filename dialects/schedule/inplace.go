@@ -7,6 +7,30 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
+// Underlying gives the buffer in whose memory a buffer is: itself, or the one that it lies over.
+func Underlying(g *ir.Graph, id ir.NodeID) ir.NodeID {
+	if n := g.Node(id); n != nil {
+		if b, ok := n.Body.(*Buffer); ok && b.Over != ir.NoNode {
+			return b.Over
+		}
+	}
+	return id
+}
+
+// Aliased says whether a transfer copies nothing, as both of its buffers are in one memory.
+func (t *Transfer) Aliased(g *ir.Graph) bool { return Underlying(g, t.From) == Underlying(g, t.To) }
+
+// From is how many bytes from the start of another buffer of the same strides this one starts, whose cells are among the other's.
+func (b *Buffer) From(o *Buffer) (bytes int64) {
+	for d, stride := range o.Strides {
+		bytes += (b.Range.Start[d] - o.Range.Start[d]) * stride
+	}
+	return bytes * int64(b.Type().Size())
+}
+
+// Updates says whether a buffer is an output over an input, whose cells it updates.
+func (b *Buffer) Updates() bool { return b.Over != ir.NoNode && b.Space == Output }
+
 // Update is a statement that stores to an output over an input. Where its value is the cell of the input that it stores over, it changes
 // nothing: Keep are the operands that read these cells, at the same coordinates.
 type Update struct {
@@ -91,7 +115,7 @@ func (u Update) Kept(k *Kernel, e *scalar.Expr) bool {
 // KeepsAll is as Keeps, for the output over an input that a kernel stores to, if it does.
 func (k *Kernel) KeepsAll(buffers map[ir.NodeID]*Buffer) bool {
 	for _, o := range k.Operands {
-		if b := buffers[o.Buffer]; o.Mode == Write && b != nil && b.Over != ir.NoNode {
+		if b := buffers[o.Buffer]; o.Mode == Write && b != nil && b.Updates() {
 			return k.Keeps(o.Buffer, b.Over)
 		}
 	}

@@ -86,7 +86,8 @@ func (s Space) String() string { return spaces[s] }
 // Base + sum over dimensions of (c - Range.Start)·Strides elements; Align and Offset are bytes, Offset counts from the start
 // of the arena. First and Last are the numbers of the first and last step (see Order) that touch an arena buffer. A constant's
 // elements stand in its buffer's order too: whoever makes the program puts those of the tensor, which are row-major, in that. Over is the
-// input whose memory an output has, or NoNode: a cell of both has one address.
+// buffer in whose memory this one is, or NoNode: a cell of both has one address. It is the input that an output updates, or, of a buffer of the
+// arena, which then takes none of it, the one that a device of the same memory has its cells in: it reads there what it would be sent, or computes there what it would send.
 type Buffer struct {
 	Tensor  ir.NodeID
 	Device  ir.NodeID

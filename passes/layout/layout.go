@@ -4,7 +4,7 @@
 // whatever the windows, strides and pads are. The choice is made once for all buffers that kernels connect dimension by
 // dimension, so nothing is copied from one order to another between them. Other buffers stay row-major, and so do
 // constants, but for those that kernels read vectors of along another dimension, and what is computed of them. Rows that would stand a
-// multiple of 4 KiB apart have a line of the cache between them. Filters that are no constants are copied into the order that the lanes of a convolution of few of them want. Values do not change.
+// multiple of 4 KiB apart have a line of the cache between them. Filters that are no constants are copied into the order that the lanes of a convolution of few of them want. What devices of one memory would copy from each other lies over what they have. Values do not change.
 // Read next: passes/tile.
 package layout
 
@@ -21,7 +21,7 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Run chooses layouts, and gives how many buffers are not row-major afterwards. By a model, if there is one, it weighs those that change no value.
+// Run chooses layouts, and gives how many buffers are not row-major afterwards, or lie over others. By a model, if there is one, it weighs those that change no value.
 func Run(g *ir.Graph, model cost.Model) (int, error) {
 	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, joined: map[ir.NodeID][]int{}, outside: map[ir.NodeID]*schedule.Buffer{}}
 	buffers := whole.Buffers(g)
@@ -76,7 +76,12 @@ func Run(g *ir.Graph, model cost.Model) (int, error) {
 		changed -= taken
 	}
 	copied, err := c.filters()
-	return changed + copied + c.spread(), err
+	if err != nil {
+		return 0, err
+	}
+	changed += copied + c.spread()
+	aliased, err := c.alias()
+	return changed + aliased, err
 }
 
 // restore gives buffers the order back that they had where a contraction would be none with their channels innermost, as a convolution of one row of an image with pads around it: its sum

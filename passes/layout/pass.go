@@ -10,7 +10,7 @@ import (
 // Pass is the row of the pass table. Model gives that of a machine for the targets of a list, nil if none is named.
 func Pass(model func(targets, machine string) (cost.Model, error)) pipeline.Pass {
 	return pipeline.Pass{
-		Name: "layout", Doc: "Choose the order in which the elements of intermediate images stand in memory.",
+		Name: "layout", Doc: "Choose the order in which the elements of intermediate images stand in memory, and read and write in place what devices of one memory send each other.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		After:    []pipeline.Order{{Name: "fuse", Reason: "buffers inside joined kernels are gone"}},

@@ -50,6 +50,7 @@ func livesOf(g *ir.Graph, steps []ir.NodeID) []*life {
 	of := map[ir.NodeID]*life{}
 	var lives []*life
 	touch := func(buffer ir.NodeID, at int, step ir.NodeID, write bool) {
+		buffer = schedule.Underlying(g, buffer) // which who reads or writes there keeps alive
 		b, ok := g.Node(buffer).Body.(*schedule.Buffer)
 		if !ok || b.Space != schedule.Arena {
 			return
@@ -78,7 +79,7 @@ func livesOf(g *ir.Graph, steps []ir.NodeID) []*life {
 }
 
 // order makes every writer of a buffer wait for the users of the buffers whose bytes it takes over: those that had a byte last,
-// as these waited for who had it before. Of the writers only the first waits for them, and the others for the first.
+// as these waited for who had it before. Of the writers only the first of each device waits for them, and the device's others for the first.
 func order(g *ir.Graph, lives []*life) {
 	inTime := slices.Clone(lives)
 	slices.SortStableFunc(inTime, func(a, b *life) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.id, b.id)) })
@@ -96,9 +97,18 @@ func order(g *ir.Graph, lives []*life) {
 		if len(waits.List()) == 0 {
 			continue
 		}
-		waitFor(g, l.writers[0], waits.List())
-		for _, w := range l.writers[1:] {
-			waitFor(g, w, l.writers[:1])
+		first := map[ir.NodeID]ir.NodeID{} // of each device's writers
+		for _, w := range l.writers {
+			d := l.buf.Device
+			if k, ok := g.Node(w).Body.(*schedule.Kernel); ok {
+				d = k.Device
+			}
+			if one, ok := first[d]; ok {
+				waitFor(g, w, []ir.NodeID{one})
+				continue
+			}
+			first[d] = w
+			waitFor(g, w, waits.List())
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestMemoryIsWhatSchedulesState(t *testing.T) {
 			if err != nil { // a plan file can not say it
 				continue
 			}
-			g := carried(t, source, plan, int(c.Devices), permission.Reassociate)
+			g := carried(t, source, plan, int(c.Devices), permission.Reassociate, "layout") // with which devices of one host share buffers
 			planned, whole, most := price.Costs[1], 0.0, 0.0
 			for id, h := range schedule.Held(g) {
 				if g.Node(id).Body.(*schedule.Device).Number == 0 {

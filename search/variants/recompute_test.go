@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -260,8 +261,8 @@ func first(t *testing.T, source string) *ir.Graph {
 	return g
 }
 
-// carried carries a plan out, from its file, as tapc build --plan does, and verifies what comes of it.
-func carried(t *testing.T, source string, plan *planfile.Plan, devices int, allow permission.Set) *ir.Graph {
+// carried carries a plan out, from its file, as tapc build --plan does but without some passes, and verifies what comes of it.
+func carried(t *testing.T, source string, plan *planfile.Plan, devices int, allow permission.Set, without ...string) *ir.Graph {
 	t.Helper()
 	var b bytes.Buffer
 	if err := planfile.Write(&b, plan); err != nil {
@@ -280,6 +281,7 @@ func carried(t *testing.T, source string, plan *planfile.Plan, devices int, allo
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Steps = slices.DeleteFunc(p.Steps, func(s pipeline.Step) bool { return slices.Contains(without, s.Pass.Name) })
 	result, err := (&pipeline.Runner{}).Run(t.Context(), p, graph(t, source))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &b)

@@ -36,7 +36,7 @@ func (p *Plan) collectives(g *ir.Graph, steps []ir.NodeID) {
 		}
 		p.Steps[i].Part = p.Collectives[j].Name
 		c, t := &p.Collectives[j], g.Node(id).Body.(*schedule.Transfer)
-		if p.Aliased(t) {
+		if t.Aliased(g) {
 			c.Aliased++
 			continue
 		}
@@ -60,9 +60,9 @@ func (p *Plan) collective(n *ir.Node) Collective {
 }
 
 // Transfer says what a step does that is a transfer, and what it is a part of: nothing is copied where one side reads or writes at the other's.
-func (p *Plan) Transfer(step int, t *schedule.Transfer) string {
+func (p *Plan) Transfer(g *ir.Graph, step int, t *schedule.Transfer) string {
 	name := "copy"
-	if p.Aliased(t) {
+	if t.Aliased(g) {
 		name = "aliased transfer"
 	}
 	if p != nil && p.Steps[step].Part != "" {

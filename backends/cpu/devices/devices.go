@@ -5,8 +5,8 @@
 // it waits for a count. A transfer is carried out by the device that it brings something to, but for what it brings to the caller: that the device
 // copies which has it, so that all devices do their part.
 //
-// It knows no kernel; it must not import backends/cpu. Read next: devices.go, alias.go (transfers
-// without a copy), and runtime/csrc/devices.c, which carries it out.
+// It knows no kernel; it must not import backends/cpu. Read next: devices.go, and runtime/csrc/devices.c, which carries
+// it out.
 package devices
 
 import (
@@ -23,7 +23,6 @@ import (
 type Plan struct {
 	Devices     []Device // by ascending number
 	Steps       []Step   // as the program's
-	Aliases     map[ir.NodeID]Alias
 	Collectives []Collective
 	host        int // the device that has what is looked at when the program ends
 }
@@ -73,8 +72,6 @@ func Of(g *ir.Graph, steps []ir.NodeID, checks []ir.NodeID) *Plan {
 		index[d.id] = i
 	}
 	p.hold(g, index, checks)
-	found := findAliases(g, steps, checks)
-	p.Aliases = found.aliases
 	done, at := make([]int, len(p.Devices)), map[ir.NodeID]int{}
 	for i, id := range steps {
 		d := index[carrier(g, g.Node(id), checks)]
@@ -86,7 +83,7 @@ func Of(g *ir.Graph, steps []ir.NodeID, checks []ir.NodeID) *Plan {
 			p.Devices[d].Kernels++
 			continue
 		}
-		if p.Aliased(t) {
+		if t.Aliased(g) {
 			p.Devices[d].Aliased++
 			continue
 		}
@@ -99,7 +96,7 @@ func Of(g *ir.Graph, steps []ir.NodeID, checks []ir.NodeID) *Plan {
 			p.Devices[index[to.Device]].Received += bytes
 		}
 	}
-	p.wait(g, steps, at, found.later)
+	p.wait(g, steps, at)
 	p.collectives(g, steps)
 	return p
 }
@@ -113,6 +110,9 @@ func (p *Plan) hold(g *ir.Graph, index map[ir.NodeID]int, checks []ir.NodeID) {
 		}
 		switch d := &p.Devices[index[b.Device]]; b.Space {
 		case schedule.Arena:
+			if b.Over != ir.NoNode {
+				continue
+			}
 			d.Arena = max(d.Arena, b.Offset+b.Bytes)
 		case schedule.Constant:
 			d.Constants += b.Bytes
@@ -122,16 +122,6 @@ func (p *Plan) hold(g *ir.Graph, index map[ir.NodeID]int, checks []ir.NodeID) {
 			}
 		}
 	}
-}
-
-// Aliased says whether a transfer needs no copy: one of its buffers is where the other has its elements.
-func (p *Plan) Aliased(t *schedule.Transfer) bool {
-	if p == nil {
-		return false
-	}
-	to, read := p.Aliases[t.To]
-	from, written := p.Aliases[t.From]
-	return read && to.Buffer == t.From || written && from.Buffer == t.To
 }
 
 // carrier gives the device that carries out a step.
@@ -148,13 +138,13 @@ func carrier(g *ir.Graph, step *ir.Node, checks []ir.NodeID) ir.NodeID {
 }
 
 // wait finds what steps wait for: of each other device the last step among those that must be done before, unless a step of the same device waited for that already.
-func (p *Plan) wait(g *ir.Graph, steps []ir.NodeID, at map[ir.NodeID]int, later map[ir.NodeID][]ir.NodeID) {
+func (p *Plan) wait(g *ir.Graph, steps []ir.NodeID, at map[ir.NodeID]int) {
 	waited := make([]map[int]int, len(p.Devices))
 	for i, id := range steps {
 		s := &p.Steps[i]
 		last := map[int]int{}
 		after, _ := schedule.After(g.Node(id))
-		for _, dep := range slices.Concat(after, later[id]) {
+		for _, dep := range after {
 			if j, ok := at[dep]; ok && p.Steps[j].Device != s.Device {
 				x := p.Steps[j]
 				last[x.Device] = max(last[x.Device], x.Number)
@@ -240,27 +230,6 @@ func (p *Plan) Close(step int) string {
 		text += fmt.Sprintf("    tapc_reach(pool, %d, %d);\n", s.Device, s.Number)
 	}
 	return text + "  }\n"
-}
-
-// Where says where a buffer is in the end, itself if it is no alias.
-func (p *Plan) Where(buffer ir.NodeID) Alias {
-	at := Alias{Buffer: buffer}
-	for next, more := p.Aliases[at.Buffer]; more; next, more = p.Aliases[at.Buffer] {
-		at = Alias{next.Buffer, at.Offset + next.Offset}
-	}
-	return at
-}
-
-// Alias gives the C that sets the slot of a buffer which is in the memory of another, behind those of all others; "" for others.
-func (p *Plan) Alias(buffer ir.NodeID, slots map[ir.NodeID]int) string {
-	if p == nil {
-		return ""
-	}
-	at := p.Where(buffer)
-	if at.Buffer == buffer {
-		return ""
-	}
-	return fmt.Sprintf("  b[%d] = (char *)b[%d] + %d; // an alias\n", slots[buffer], slots[at.Buffer], at.Offset)
 }
 
 // End gives the C behind all steps: who does not carry out those of the device that has what is looked at when the program ends is done.

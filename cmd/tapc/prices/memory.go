@@ -101,7 +101,11 @@ func (r *Report) tensorMemory(l *recompute.Life, steps int) (m tensorMemory, err
 	if l.From >= 0 {
 		m.From, m.First, m.To, m.Last = g.Name(order[l.From]), l.From+1, g.Name(order[l.To]), l.To+1
 	}
-	if b.Space == schedule.Arena {
+	switch {
+	case b.Over != ir.NoNode && !b.Updates():
+		under := schedule.BufferOf(g, b.Over)
+		m.Bytes, m.Space = 0, fmt.Sprintf("in place, in the %s of %s", under.Space, g.Node(under.Device).Label)
+	case b.Space == schedule.Arena:
 		m.Arena = schedule.Held(g)[b.Device].Arena
 	}
 	c, kernel, why, err := recompute.Again(g, l)

@@ -53,7 +53,7 @@ func (w *writer) kernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 	for _, o := range k.Operands {
 		fmt.Fprintf(w, "operand %d %d %v %d", w.number(o.Name), w.number(o.Buffer), o.Mode, o.Access.Projection)
 		if b := buffers[o.Buffer]; b != nil {
-			fmt.Fprintf(w, " %t tensor %d over %d %d", b.Space == schedule.Constant, w.number(same(b.Tensor)), w.number(b.Over), b.Bytes)
+			fmt.Fprintf(w, " %t tensor %d over %d %d", b.Space == schedule.Constant, w.number(same(b.Tensor)), w.number(updated(b)), b.Bytes)
 			w.buffer(b, o.Access, first)
 			if part := buffers[b.Tensor]; part != nil && part != b {
 				w.buffer(part, o.Access, all)
@@ -66,6 +66,14 @@ func (w *writer) kernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 		w.expr(s.Value)
 		w.WriteString("\n")
 	}
+}
+
+// updated is the input that a buffer is an output over, if it is one.
+func updated(b *schedule.Buffer) ir.NodeID {
+	if b.Updates() {
+		return b.Over
+	}
+	return ir.NoNode
 }
 
 // writer writes a key.

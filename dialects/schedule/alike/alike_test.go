@@ -41,7 +41,9 @@ func (s *subject) key() string { return Key(&s.k, &s.config, s.buffers, s.same) 
 // Kernels with other names, other buffers and other places of the same loops are alike; all other differences make another key.
 func TestKey(t *testing.T) {
 	want := adds("x", 1, 0).key()
-	for name, s := range map[string]*subject{"names": adds("y", 1, 0), "buffers": adds("x", 100, 0), "the place of a shard": adds("x", 1, 5)} {
+	alias := adds("x", 1, 0)
+	alias.buffers[1].Over = 50 // another device has it
+	for name, s := range map[string]*subject{"in place": alias, "names": adds("y", 1, 0), "buffers": adds("x", 100, 0), "the place of a shard": adds("x", 1, 5)} {
 		if got := s.key(); got != want {
 			t.Errorf("%s make another key:\n%s\n%s", name, want, got)
 		}
@@ -53,8 +55,8 @@ func TestKey(t *testing.T) {
 		"one tensor twice":         func(s *subject) { s.buffers[2].Tensor = s.buffers[1].Tensor },
 		"two constants of a value": func(s *subject) { s.same = func(ir.NodeID) int { return 0 } },
 		"a constant":               func(s *subject) { s.buffers[1].Space = schedule.Constant },
-		"an output over an input":  func(s *subject) { s.buffers[3].Over = 1 },
-		"the other over":           func(s *subject) { s.buffers[3].Over = 2 },
+		"an output over an input":  func(s *subject) { s.buffers[3].Space, s.buffers[3].Over = schedule.Output, 1 },
+		"the other over":           func(s *subject) { s.buffers[3].Space, s.buffers[3].Over = schedule.Output, 2 },
 		"strides":                  func(s *subject) { s.buffers[1].Strides[0] = 2 },
 		"size":                     func(s *subject) { s.buffers[1].Bytes = 64 },
 		"where elements begin":     func(s *subject) { s.buffers[1].Range.Start[0]-- },

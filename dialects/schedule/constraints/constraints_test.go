@@ -112,7 +112,7 @@ func tensorBody(n *ir.Node) *tensorops.Tensor { return n.Body.(*tensorops.Tensor
 func TestConstraints(t *testing.T) {
 	cases := []Case{Of("accepted", edited(func(*program) {}), nil, nil)}
 	for _, k := range [][]Case{referenceCases(), bufferCases(), kernelCases(), permissionCases(), configCases(), loopCases(), operandCases(), statementCases(), viewCases(),
-		coverageCases(), transferCases(), deviceCases(), orderCases(), sequenceCases(), sharedCases(), arenaCases(), memoryCases()} {
+		coverageCases(), transferCases(), deviceCases(), orderCases(), sequenceCases(), sharedCases(), aliasCases(), arenaCases(), memoryCases()} {
 		cases = append(cases, k...)
 	}
 	Run(t, Environment(), List(), cases)

@@ -90,3 +90,49 @@ func sharedCases() []Case {
 		Of("shared: not said by the export", newCache(behind, func(c *cache) { tensorops.StateAliases(c.Graph, nil) }), []string{"TAP0401"}, []string{"over tensor"}),
 	}
 }
+
+// aliasCases are those of buffers of the arena that lie over others: what the second device is sent of x it reads in the caller's memory, and computes its rows of z there.
+func aliasCases() []Case {
+	over := func(p *halved, id, under ir.NodeID) *schedule.Buffer {
+		b := schedule.BufferOf(p.Graph, id)
+		b.Over, b.Offset, b.First, b.Last, b.Align = under, 0, 0, 0, 4
+		return b
+	}
+	both := func(p *halved) (x, z *schedule.Buffer) {
+		return over(p, p.there.To, p.there.From), over(p, p.back.From, p.back.To)
+	}
+	onBoth := func(edit func(p *halved, x, z *schedule.Buffer)) *ir.Graph {
+		return onPair(func(p *halved) {
+			x, z := both(p)
+			edit(p, x, z)
+		})
+	}
+	late := func(p *halved) { // the caller is given what the second device has of y, which lies over the first one's
+		buffer, _ := p.unread("[0:4, 0:3]")
+		over(p, buffer.ID, p.by.ID)
+		p.Add(&schedule.Transfer{From: buffer.ID, To: p.buffer(p.y, p.cpu, schedule.Output, 0).ID, After: []ir.NodeID{p.late.ID}}, "out")
+	}
+	return []Case{
+		Of("in place accepted", onBoth(func(*halved, *schedule.Buffer, *schedule.Buffer) {}), nil, nil),
+		Of("in place: other strides", onBoth(func(_ *halved, x, _ *schedule.Buffer) { x.Strides, x.Bytes = []int64{4, 1}, 64 }), []string{"TAP0404"}, []string{"strides [4 1]"}),
+		Of("in place: an address of another alignment", onBoth(func(_ *halved, _, z *schedule.Buffer) { z.Align = 16 }), []string{"TAP0404"}, []string{"a multiple of 16 bytes", "found:    byte 8"}),
+		Of("in place near miss: an address of its alignment", onBoth(func(_ *halved, _, z *schedule.Buffer) { z.Align = 8 }), nil, nil),
+		Of("in place: the memory of another tensor", onBoth(func(p *halved, x, _ *schedule.Buffer) { x.Over = p.by.ID }), []string{"TAP0404"}, []string{`of tensor "y"`}),
+		Of("in place: a device with a memory of its own", onBoth(func(p *halved, _, _ *schedule.Buffer) { p.other.Body.(*schedule.Device).Type = schedule.CUDA }), []string{"TAP0404", "TAP0404"}, nil),
+		Of("in place: over one that lies over a third", onBoth(func(p *halved, _, _ *schedule.Buffer) {
+			third := p.buffer(p.x, p.cpu, schedule.Arena, 4096)
+			over(p, third.ID, p.there.To)
+		}), []string{"TAP0404"}, []string{"over arena"}),
+		Of("in place: not the arena's", onBoth(func(p *halved, _, z *schedule.Buffer) { z.Space = schedule.Input }), []string{"TAP0301"}, nil),
+		Of("in place: two compute the same cells", onPair(func(p *halved) { over(p, p.double.Body.(*schedule.Kernel).Operands[1].Buffer, p.by.ID) }), []string{"TAP0302"},
+			[]string{`kernel "k1" (operand Y, statement y) and kernel "k3" (operand Y, statement y) write the same cell of buffer "y"`}),
+		Of("in place: computed in what the program is given", onPair(func(p *halved) {
+			over(p, p.double.Body.(*schedule.Kernel).Operands[1].Buffer, p.buffer(p.y, p.cpu, schedule.Input, 0).ID)
+		}), []string{"TAP0301"}, []string{`kernel "k3"`}),
+		Of("in place near miss: read while it is there", onPair(late), nil, nil),
+		Of("in place: read when its memory has another use", onPair(func(p *halved) {
+			late(p)
+			buf(p.by).Last = 6
+		}), []string{"TAP0391"}, []string{`transfer "out" touches buffer "y" outside its life`}),
+	}
+}

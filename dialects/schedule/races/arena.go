@@ -14,7 +14,7 @@ import (
 // Arena is the constraint that buffers have the same bytes of an arena only one after the other.
 var Arena = check.Constraint{
 	ID: "ArenaOverlapConstraint",
-	Doc: "The life of an arena buffer, from step First to step Last in the order of the schedule, covers every step that touches it. No " +
+	Doc: "The life of an arena buffer, from step First to step Last in the order of the schedule, covers every step that touches it, or a buffer over it. No " +
 		"two buffers of a device that are alive at the same step share a byte of its arena. Where a buffer takes over bytes, every " +
 		"step that writes it waits for every step that touched the buffer that had them before: numbers alone order nothing.",
 	Requires: []string{"ScheduleOrderConstraint"},
@@ -39,7 +39,7 @@ var Arena = check.Constraint{
 	},
 }
 
-// life is an arena buffer with bytes that some step touches.
+// life is an arena buffer with bytes that some step touches, with what lies over it.
 type life struct {
 	id      ir.NodeID
 	b       *schedule.Buffer
@@ -50,25 +50,33 @@ type life struct {
 // livesOf lists the lives by device, then by their first step, and reports the touches outside them.
 func livesOf(c *check.Context) []*life {
 	t, s := trafficOf(c), stepsOf(c)
-	var lives []*life
+	var lives, all []*life
+	of := map[ir.NodeID]*life{}
 	for _, id := range t.buffers {
-		b := schedule.BufferOf(c.Graph(), id)
+		under := schedule.Underlying(c.Graph(), id)
+		b := schedule.BufferOf(c.Graph(), under)
 		if b.Space != schedule.Arena {
 			continue
 		}
-		l := &life{id: id, b: b}
+		l := of[under]
+		if l == nil {
+			l = &life{id: under, b: b}
+			of[under], all = l, append(all, l)
+		}
 		for _, x := range t.of[id] {
 			l.users = append(l.users, s.number[x.step])
 			if x.write {
 				l.writers = append(l.writers, s.number[x.step])
 			}
 		}
+	}
+	for _, l := range all {
 		for _, list := range []*[]int32{&l.users, &l.writers} {
 			slices.Sort(*list)
 			*list = slices.Compact(*list)
 		}
 		checkLife(c, l)
-		if b.Bytes > 0 && len(l.users) > 0 {
+		if l.b.Bytes > 0 && len(l.users) > 0 {
 			lives = append(lives, l)
 		}
 	}

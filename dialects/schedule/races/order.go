@@ -61,6 +61,34 @@ func checkOrder(c *check.Context) {
 		}
 		(&bufferCheck{c: c, id: id, b: schedule.BufferOf(c.Graph(), id), touches: t.of[id], s: stepsOf(c)}).run()
 	}
+	checkUnderlying(c, t)
+}
+
+// checkUnderlying checks that a cell of buffers of one memory is written once, and none that the program is given. A transfer between them writes nothing.
+func checkUnderlying(c *check.Context, t *traffic) {
+	g := c.Graph()
+	over := map[ir.NodeID][]ir.NodeID{}
+	for _, id := range t.buffers {
+		if b := schedule.BufferOf(g, id); b.Over != ir.NoNode && !b.Updates() && b.Tensor == schedule.BufferOf(g, b.Over).Tensor {
+			over[b.Over] = append(over[b.Over], id)
+		}
+	}
+	for n, b := range check.Each[*schedule.Buffer](c) {
+		if len(over[n.ID]) == 0 {
+			continue
+		}
+		k := &bufferCheck{c: c, id: n.ID, b: b, s: stepsOf(c)}
+		for _, id := range append([]ir.NodeID{n.ID}, over[n.ID]...) {
+			for _, x := range t.of[id] {
+				if moved, ok := g.Node(x.step).Body.(*schedule.Transfer); x.write && !(ok && moved.Aliased(g)) {
+					k.writers = append(k.writers, x)
+				}
+			}
+		}
+		if !k.given() {
+			k.once()
+		}
+	}
 }
 
 func reportWait(c *check.Context, cycle check.Cycle) {
@@ -137,22 +165,12 @@ type bufferCheck struct {
 }
 
 func (k *bufferCheck) run() {
-	boxes := make([]zspace.Range, 0, len(k.touches))
 	for _, t := range k.touches {
 		if t.write {
 			k.writers = append(k.writers, t)
-			boxes = append(boxes, t.image.Hull)
 		}
 	}
-	if k.b.Space == schedule.Input || k.b.Space == schedule.Constant {
-		for _, w := range k.writers {
-			k.c.Report(k.error("TAP0301", w, "%s writes %s, which the program is given", k.name(w), k.c.Graph().Name(k.id)).
-				Want("a buffer of the arena or of the outputs", fmt.Sprintf("one of the %ss", k.b.Space)))
-		}
-		return
-	}
-	k.index = zspace.NewIndex(boxes)
-	if !k.once() {
+	if k.given() || !k.once() {
 		return
 	}
 	total := new(big.Int)
@@ -166,6 +184,18 @@ func (k *bufferCheck) run() {
 	k.read = map[int]bool{}
 	k.reads()
 	k.unread()
+}
+
+// given says whether the program is given the buffer, which nothing writes then.
+func (k *bufferCheck) given() bool {
+	if k.b.Space != schedule.Input && k.b.Space != schedule.Constant {
+		return false
+	}
+	for _, w := range k.writers {
+		k.c.Report(k.error("TAP0301", w, "%s writes %s, which the program is given", k.name(w), k.c.Graph().Name(k.id)).
+			Want("a buffer of the arena or of the outputs", fmt.Sprintf("one of the %ss", k.b.Space)))
+	}
+	return true
 }
 
 // unread reports the transfers of whose cells nobody reads any. What is in an output the caller reads.
@@ -187,7 +217,11 @@ func (k *bufferCheck) error(code string, t touch, format string, args ...any) di
 
 // once checks that no two touches write the same cell.
 func (k *bufferCheck) once() bool {
-	good := true
+	good, boxes := true, make([]zspace.Range, len(k.writers))
+	for i, w := range k.writers {
+		boxes[i] = w.image.Hull
+	}
+	k.index = zspace.NewIndex(boxes)
 	for i, w := range k.writers {
 		for _, j := range k.index.Query(w.image.Hull) {
 			if j >= i {

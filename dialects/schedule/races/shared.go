@@ -16,22 +16,34 @@ import (
 // SharedMemoryID names SharedMemory.
 const SharedMemoryID = "SharedMemoryConstraint"
 
-// SharedMemory is the constraint that outputs over inputs are held to.
+// SharedMemory is the constraint for buffers over others.
 var SharedMemory = check.Constraint{
 	ID: SharedMemoryID,
 	Doc: "An output over an input has that input's memory, as the export says of the tensors: a cell of both is at one address, and different cells " +
 		"of them are not. Whoever changes a cell waits for all who read it as a cell of the input. A kernel changes cells that it reads itself " +
-		"only where what it stores is computed of the cell as it is, beside what it reduces: it reads no other cell of the input, and reduces none.",
+		"only where what it stores is computed of the cell as it is, beside what it reduces: it reads no other cell of the input, and reduces none. " +
+		"A buffer of the arena may lie over another of its tensor, where both devices have the memory of the host: all of its cells are the other's, " +
+		"at their addresses, so that a transfer between them moves nothing. What it lies over is no constant, lies over nothing, and has no output over it.",
 	Requires: []string{"ScheduleOrderConstraint", "ProgramInterfaceConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0401", Meaning: "an output can not lie over an input: other cells, strides, element types or devices, or not as the export says"},
 		{ID: "TAP0402", Meaning: "a kernel computes with cells of an input that it stores over, other than cell by cell"},
 		{ID: "TAP0403", Meaning: "a step may read a cell of an input after another stored an output over it"},
+		{ID: "TAP0404", Meaning: "a buffer of the arena can not lie over another: of another tensor or memory, with other cells, strides or alignment, or over one that lies over a third or changes in place"},
 	},
 	Check: func(c *check.Context) {
+		updated := ir.NodeSet{}
 		for n, b := range check.Each[*schedule.Buffer](c) {
-			if b.Over != ir.NoNode && checkOver(c, n, b) {
+			if b.Updates() && checkOver(c, n, b) {
 				checkChanges(c, n.ID, b.Over)
+			}
+			if b.Updates() {
+				updated.Add(b.Over)
+			}
+		}
+		for n, b := range check.Each[*schedule.Buffer](c) {
+			if b.Over != ir.NoNode && !b.Updates() {
+				checkAlias(c, n, b, updated)
 			}
 		}
 		checkStatedMemory(c)
@@ -58,6 +70,27 @@ func checkOver(c *check.Context, n *ir.Node, b *schedule.Buffer) bool {
 	c.Report(c.Error("TAP0401", n, "/body/over", "%s can not lie over %s", c.Graph().Name(n.ID), c.Graph().Name(b.Over)).
 		Want("an output over an input with its start, strides, element type and device, and no two cells at one address", about(b)+" over "+about(in)))
 	return false
+}
+
+// checkAlias checks that each cell of a buffer of the arena is one of the buffer that it lies over, of which none changes.
+func checkAlias(c *check.Context, n *ir.Node, b *schedule.Buffer, updated ir.NodeSet) {
+	g, in := c.Graph(), schedule.BufferOf(c.Graph(), b.Over)
+	same := b.Space == schedule.Arena && in.Space != schedule.Constant && in.Over == ir.NoNode && !updated.Has(b.Over) && b.Tensor == in.Tensor && b.DType == in.DType &&
+		slices.Equal(b.Strides, in.Strides) && in.Range.Contains(b.Range)
+	for _, id := range []ir.NodeID{b.Device, in.Device} {
+		same = same && schedule.DeviceOf(g, id).Type == schedule.Host
+	}
+	if same {
+		if at := b.From(in); at%b.Align != 0 {
+			c.Report(c.Error("TAP0404", n, "/body/over", "%s can not lie over %s", g.Name(n.ID), g.Name(b.Over)).Want(fmt.Sprintf("a multiple of %d bytes, its alignment", b.Align), fmt.Sprintf("byte %d", at)))
+		}
+		return
+	}
+	about := func(b *schedule.Buffer) string {
+		return fmt.Sprintf("%s, %s %v of %s with strides %v on %s", b.Space, b.DType, b.Range, g.Name(b.Tensor), b.Strides, g.Name(b.Device))
+	}
+	c.Report(c.Error("TAP0404", n, "/body/over", "%s can not lie over %s", g.Name(n.ID), g.Name(b.Over)).
+		Want("a buffer of the arena whose cells are those of its tensor in another buffer of the host, with its strides", about(b)+" over "+about(in)))
 }
 
 // checkStatedMemory checks that the buffers of outputs lie where the export says.

@@ -24,11 +24,10 @@ type Indexed struct {
 // Keeps says whether cells that no value is for stay as they are, in an output over an input.
 func (p *Indexed) Keeps(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) bool {
 	output := k.Operands[k.Statements[p.Statement].Store].Buffer
-	over := buffers[output].Over
-	if over == ir.NoNode {
+	if !buffers[output].Updates() {
 		return false
 	}
-	u, ok := schedule.UpdateOf(k, output, over)
+	u, ok := schedule.UpdateOf(k, output, buffers[output].Over)
 	return ok && u.Kept(k, p.Otherwise)
 }
 
