@@ -292,3 +292,58 @@ func TestInTwoLines(t *testing.T) {
 		}
 	}
 }
+
+// TestTorn: the ends of runs that are between two lines, of all runs or of those that do not begin with one; columns of whole lines have none.
+func TestTorn(t *testing.T) {
+	buffer := func(shape ...int64) *schedule.Buffer {
+		return &schedule.Buffer{Range: zspace.MustShape(shape...), DType: "float32", Strides: zspace.RowMajor(zspace.MustShape(shape...).Shape())}
+	}
+	part := func(start, end zspace.Point) zspace.Range { return zspace.Range{Start: start, End: end} }
+	for _, x := range []struct {
+		what string
+		of   *schedule.Buffer
+		box  zspace.Range
+		want float64
+	}{
+		{"half of rows of four lines", buffer(100, 64), part(zspace.Point{0, 32}, zspace.Point{100, 64}), 0},
+		{"17 of 34 numbers, 8 bytes apart", buffer(100, 34), part(zspace.Point{0, 0}, zspace.Point{100, 17}), 100 * (1 - 8.0/64 + 1 - 4.0/64)},
+		{"8 of 16 numbers, whose ends are in the middle of lines", buffer(100, 16), part(zspace.Point{0, 0}, zspace.Point{100, 8}), 100 * (1 - 32.0/64)},
+		{"rows in one run", buffer(100, 34), part(zspace.Point{0, 0}, zspace.Point{50, 34}), 1 - 16.0/64},
+		{"whole lines in one run", buffer(100, 32), part(zspace.Point{0, 0}, zspace.Point{50, 32}), 0},
+		{"nothing", buffer(100, 34), part(zspace.Point{0, 0}, zspace.Point{0, 34}), 0},
+	} {
+		if got := torn(x.of, x.box); math.Abs(got-x.want) > 1e-9 {
+			t.Errorf("%s: %v, expected %v", x.what, got, x.want)
+		}
+	}
+}
+
+// TestCrossed: lines at the ends of what a device writes cross where another device writes the same buffer; not where it writes another one, where the device reads, or where each has a memory of its own.
+func TestCrossed(t *testing.T) {
+	const made, other, first, second = 0, 1, 10, 11
+	whole := zspace.MustShape(100, 34)
+	left, right := zspace.Range{Start: zspace.Point{0, 0}, End: zspace.Point{100, 17}}, zspace.Range{Start: zspace.Point{0, 17}, End: zspace.Point{100, 34}}
+	buffers := map[ir.NodeID]*schedule.Buffer{}
+	for i := range ir.NodeID(2) {
+		buffers[i] = &schedule.Buffer{Range: whole, DType: "float32", Strides: []int64{34, 1}, Space: schedule.Output, Over: ir.NoNode}
+	}
+	touch := func(buffer ir.NodeID, box zspace.Range, write bool) work.Touch {
+		return work.Touch{Buffer: buffer, Box: box, Write: write, Bytes: 4 * cells(box)}
+	}
+	step := func(device ir.NodeID, t work.Touch) done {
+		return done{device: device, work: &work.Work{Touches: []work.Touch{t}}}
+	}
+	for _, x := range []struct {
+		what    string
+		by      ir.NodeID // what the second device writes
+		process *Process
+		write   bool
+		crosses bool
+	}{{"the same", made, &Process{}, true, true}, {"another", other, &Process{}, true, false}, {"read", made, &Process{}, false, false}, {"memories of their own", made, nil, true, false}} {
+		mine := touch(made, left, x.write)
+		h := replay([]done{step(first, mine), step(second, touch(x.by, right, true))}, buffers, x.process)[first]
+		if got := h.crossed(mine); (got > 0) != x.crosses || x.crosses && got != torn(buffers[made], left)*schedule.LineBytes*backAndForth {
+			t.Errorf("%s: %v", x.what, got)
+		}
+	}
+}

@@ -620,6 +620,9 @@ func (x *pricing) travel(s done, h *history, apart bool) (terms, written []Term)
 		if len(s.units) > 0 && len(s.work.Touches) == len(x.work.Touches) {
 			others = h.foreign(t, s.units[n], x.units)
 		}
+		if exchanges(x.device).Known() {
+			exchanged += h.crossed(t)
+		}
 		for _, from := range h.sources(x.work, s.takes, t, exchanges(x.device).Known()) {
 			others := others
 			if from.other {
