@@ -455,7 +455,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, what)
 	}
 	for _, id := range e.Order {
-		if b := e.Buffers[id]; b.Over != ir.NoNode && !b.Updates() {
+		if b := e.Buffers[id]; b.Aliases() {
 			fmt.Fprintf(out, "  b[%d] = (char *)b[%d] + %d; // in place\n", e.Slots[id], e.Slots[b.Over], b.From(e.Buffers[b.Over]))
 		}
 	}
@@ -536,7 +536,7 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 	case b.Updates():
 		over := e.Buffers[b.Over].Tensor
 		return fmt.Sprintf("(void *)in[%d]", slices.IndexFunc(e.Inputs, func(x tensorops.Named) bool { return x.Tensor == over })), nil
-	case b.Over != ir.NoNode:
+	case b.Aliases():
 		return "0", nil // until all others have theirs
 	}
 	switch b.Space {

@@ -34,7 +34,7 @@ func bytesOf(g *ir.Graph) int64 {
 			tensors.add(sizeOf(b))
 		case *schedule.Buffer:
 			scheduled = true
-			if b.Space == schedule.Arena && b.Over == ir.NoNode {
+			if b.InArena() {
 				arenas[b.Device] = max(arenas[b.Device], b.Offset+b.Bytes)
 			} else if b.Space != schedule.Arena {
 				buffers.add(b.Bytes)

@@ -290,7 +290,7 @@ func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 			}
 			continue
 		}
-		if b.Over != ir.NoNode {
+		if b.Aliases() {
 			continue
 		}
 		if b.Offset < 0 || b.Bytes < 0 || b.Offset+b.Bytes > maxBytes {
@@ -301,12 +301,12 @@ func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 		}
 	}
 	for n := range r.g.Nodes() {
-		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && b.Over == ir.NoNode {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.InArena() {
 			mem[n.ID] = arenas[b.Device][b.Offset : b.Offset+b.Bytes]
 		}
 	}
 	for n := range r.g.Nodes() {
-		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && b.Over != ir.NoNode {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.Aliases() {
 			at, under := b.From(schedule.BufferOf(r.g, b.Over)), int64(len(mem[b.Over]))
 			if at < 0 || b.Bytes < 0 || b.Bytes > under || at > under-b.Bytes {
 				return nil, fmt.Errorf("%s lies at byte %d of a buffer of %d", r.g.Name(n.ID), at, under)

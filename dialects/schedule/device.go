@@ -81,7 +81,7 @@ func (d *Device) Fields(f ir.Fields) {
 }
 
 // Holding is what a device holds, in bytes: its arena up to the end of the last buffer, its inputs, outputs and constants, and the largest workspaces of its
-// kernels, which run one after the other, for one thread. An output over an input takes nothing. math.MaxInt64 stands for more than that.
+// kernels, which run one after the other, for one thread. A buffer over another one takes nothing. math.MaxInt64 stands for more than that.
 type Holding struct {
 	Arena, Kept     int64
 	Device, Private int64    // workspaces

@@ -31,6 +31,12 @@ func (b *Buffer) From(o *Buffer) (bytes int64) {
 // Updates says whether a buffer is an output over an input, whose cells it updates.
 func (b *Buffer) Updates() bool { return b.Over != ir.NoNode && b.Space == Output }
 
+// Aliases says whether a buffer lies over another one otherwise: their cells are the same ones of a tensor.
+func (b *Buffer) Aliases() bool { return b.Over != ir.NoNode && !b.Updates() }
+
+// InArena says whether a buffer has bytes of the arena: not where it lies over another one.
+func (b *Buffer) InArena() bool { return b.Space == Arena && b.Over == ir.NoNode }
+
 // Update is a statement that stores to an output over an input. Where its value is the cell of the input that it stores over, it changes
 // nothing: Keep are the operands that read these cells, at the same coordinates.
 type Update struct {

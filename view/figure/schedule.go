@@ -68,7 +68,7 @@ func (b *builder) buffer(n *ir.Node, x *schedule.Buffer) {
 	f.add("range", x.Range.Text())
 	f.add("strides", fmt.Sprint(x.Strides))
 	f.add("size", Bytes(x.Bytes))
-	if x.Space == schedule.Arena && x.Over == ir.NoNode {
+	if x.InArena() {
 		f.add("place", fmt.Sprintf("%d to %d of the arena", x.Offset, x.Offset+x.Bytes))
 		f.add("alive", fmt.Sprintf("from step %d to %d", x.First, x.Last))
 	}

@@ -108,15 +108,12 @@ func (p *Plan) hold(g *ir.Graph, index map[ir.NodeID]int, checks []ir.NodeID) {
 		if !ok {
 			continue
 		}
-		switch d := &p.Devices[index[b.Device]]; b.Space {
-		case schedule.Arena:
-			if b.Over != ir.NoNode {
-				continue
-			}
+		switch d := &p.Devices[index[b.Device]]; {
+		case b.InArena():
 			d.Arena = max(d.Arena, b.Offset+b.Bytes)
-		case schedule.Constant:
+		case b.Space == schedule.Constant:
 			d.Constants += b.Bytes
-		case schedule.Output:
+		case b.Space == schedule.Output:
 			if slices.Contains(checks, b.Tensor) {
 				p.host = index[b.Device]
 			}

@@ -67,7 +67,7 @@ func NewMemory(g *ir.Graph, constants []tensorops.Const) *Memory {
 		if b, ok := n.Body.(*schedule.Buffer); ok {
 			m.Slots[n.ID] = len(m.Order)
 			m.Order = append(m.Order, n.ID)
-			if _, known := bytes[b.Device]; b.Space == schedule.Arena && b.Over == ir.NoNode {
+			if _, known := bytes[b.Device]; b.InArena() {
 				if !known {
 					devices = append(devices, b.Device)
 				}

@@ -220,7 +220,7 @@ func blocks(g *ir.Graph) []page.Block {
 	list := []page.Block{}
 	for n := range g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena || b.Over != ir.NoNode {
+		if !ok || !b.InArena() {
 			continue
 		}
 		name := g.Name(n.ID)

@@ -102,7 +102,7 @@ func (r *Report) tensorMemory(l *recompute.Life, steps int) (m tensorMemory, err
 		m.From, m.First, m.To, m.Last = g.Name(order[l.From]), l.From+1, g.Name(order[l.To]), l.To+1
 	}
 	switch {
-	case b.Over != ir.NoNode && !b.Updates():
+	case b.Aliases():
 		under := schedule.BufferOf(g, b.Over)
 		m.Bytes, m.Space = 0, fmt.Sprintf("in place, in the %s of %s", under.Space, g.Node(under.Device).Label)
 	case b.Space == schedule.Arena:

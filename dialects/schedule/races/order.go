@@ -19,7 +19,7 @@ import (
 var Order = check.Constraint{
 	ID: "ScheduleOrderConstraint",
 	Doc: "The order between kernels and transfers has no cycle, and no race is possible: steps that are not ordered may run at the same " +
-		"time. Every cell of a buffer is written at most once, and none of those that the program is given (inputs and constants). " +
+		"time. Every cell of a buffer, and of all that alias it, is written at most once, and none of those that the program is given (inputs and constants). " +
 		"Whoever reads a cell of any other buffer waits, directly or through others, for whoever writes it; nobody reads a cell that " +
 		"nothing writes, or that the same kernel writes. Output buffers are written wholly, and of what a transfer brings elsewhere some " +
 		"step reads a cell.",
@@ -69,7 +69,7 @@ func checkUnderlying(c *check.Context, t *traffic) {
 	g := c.Graph()
 	over := map[ir.NodeID][]ir.NodeID{}
 	for _, id := range t.buffers {
-		if b := schedule.BufferOf(g, id); b.Over != ir.NoNode && !b.Updates() && b.Tensor == schedule.BufferOf(g, b.Over).Tensor {
+		if b := schedule.BufferOf(g, id); b.Aliases() && b.Tensor == schedule.BufferOf(g, b.Over).Tensor {
 			over[b.Over] = append(over[b.Over], id)
 		}
 	}

@@ -42,7 +42,7 @@ var SharedMemory = check.Constraint{
 			}
 		}
 		for n, b := range check.Each[*schedule.Buffer](c) {
-			if b.Over != ir.NoNode && !b.Updates() {
+			if b.Aliases() {
 				checkAlias(c, n, b, updated)
 			}
 		}

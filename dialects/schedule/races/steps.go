@@ -1,5 +1,5 @@
 // Package races is the constraints on the order of a schedule's steps: kernels and transfers that are not ordered may run at the same time, so whoever
-// reads waits for whoever writes (Order), across sequence points (Sequence), where an output lies over an input (SharedMemory), and where buffers have
+// reads waits for whoever writes (Order), across sequence points (Sequence), where a buffer lies over another (SharedMemory), and where buffers have
 // the bytes of others before them (Arena).
 //
 // It compares the cells that steps touch, which dialects/schedule/uses finds, and must not import the constraints on one kernel or buffer alone, which
