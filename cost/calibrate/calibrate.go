@@ -42,6 +42,7 @@ type Options struct {
 	Devices  int64         // into which the cores are divided; 1 if it is 0
 	Reuse    bool          // programs that are in Dir, of the same graphs, are not built again
 	Together int           // so many cores are looked at together, as those of devices that compute side by side are, of which one thread runs on the slowest; 1 if it is 0
+	Often    float64       // the part of all looks at which cores are as fast as they usually are, at least; a quarter if it is 0
 	Wait     time.Duration // that is spent at most on waiting for cores to be as fast as they usually are
 	Watch    Watcher       // is told how far the work is; nil for nobody
 }
@@ -414,7 +415,7 @@ func Usual(times []float64) float64 {
 	if len(times) < 3 {
 		return Best(times)
 	}
-	return slices.Sorted(slices.Values(times))[max(1, (len(times)-1)/often)]
+	return slices.Sorted(slices.Values(times))[max(1, (len(times)-1)/4)]
 }
 
 // Halves is by which factor the usual time of the even rounds and that of the odd ones differ; false where one of them has none.

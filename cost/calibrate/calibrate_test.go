@@ -372,19 +372,22 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// Usual is the fastest state in which cores are in a quarter of the time, the one in which they are most often if they are in none so often; of several cores that in which they are together.
+// Usual is the fastest state in which cores are in a quarter of the time, or as often as is asked for, the one in which they are most often if they are in none so often; of several cores that in which
+// they are together.
 func TestUsualOfTwo(t *testing.T) {
 	slow, fast := []Pace{{2, 2.1}, {2.1, 2.2}, {2.2, 2}}, []Pace{{1, 1.1}, {1.1, 1.05}}
 	mixed := []Pace{{1, 2}, {2, 1}, {1.1, 2.2}, {2.1, 1}}
 	for _, x := range []struct {
 		together    int
+		often       float64
 		paces       []Pace
 		from, until float64
 	}{
-		{1, slices.Concat(slow, slow, slow, fast), 1.7, 2}, {1, slices.Concat(slow, fast), 0.8, 1}, {2, slices.Concat(slow, slow, slow, fast), 1.8, 2}, {2, slices.Concat(slow, fast), 0.9, 1},
-		{1, slices.Concat(mixed, slow), 0.8, 1}, {2, slices.Concat(mixed, slow), 1.8, 2}, {2, slices.Concat(mixed, mixed, mixed, slow, fast), 1.8, 2}, {2, mixed, 0, 0}, {3, slow, 1.8, 2},
+		{1, 0, slices.Concat(slow, slow, slow, fast), 1.7, 2}, {1, 0, slices.Concat(slow, fast), 0.8, 1}, {2, 0, slices.Concat(slow, slow, slow, fast), 1.8, 2}, {2, 0, slices.Concat(slow, fast), 0.9, 1},
+		{1, 0, slices.Concat(mixed, slow), 0.8, 1}, {2, 0, slices.Concat(mixed, slow), 1.8, 2}, {2, 0, slices.Concat(mixed, mixed, mixed, slow, fast), 1.8, 2}, {2, 0, mixed, 0, 0}, {3, 0, slow, 1.8, 2},
+		{2, 0.1, slices.Concat(slow, slow, slow, fast), 0.9, 1}, {2, 0.2, slices.Concat(slow, slow, slow, fast), 1.8, 2},
 	} {
-		r := &Run{options: Options{Together: x.together}}
+		r := &Run{options: Options{Together: x.together, Often: x.often}}
 		for _, p := range x.paces {
 			r.note(p)
 		}

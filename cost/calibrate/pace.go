@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Limits of states: by which factor paces and hops of one are apart, of how many paces one must be of a state that counts, how long is waited for that state at a time, between looks, and what may be measured between two.
+// Limits of states: by which factor paces and hops of one are apart, which part of all paces must be of a state that counts, how long is waited for that state at a time, between looks, and what may be measured between two.
 const (
 	alikePaces = 1.2
 	alikeHops  = 1.5
-	often      = 4
+	often      = 0.25
 	patience   = 3 * time.Second
 	interval   = 5 * time.Millisecond
 	between    = 10 * time.Millisecond
@@ -77,7 +77,8 @@ func (r *Run) order(pace Pace) (ordered Pace) {
 	return ordered
 }
 
-// note counts a pace. Usual is the fastest state in which as many cores as are looked at together all are in a quarter of all paces; if there is none, the one in which they are most often.
+// note counts a pace. Usual is the fastest state in which as many cores as are looked at together all are in as many of all paces as the options ask for; if there is none, the one in which they are
+// most often.
 func (r *Run) note(pace Pace) {
 	r.counted++
 	together := slices.Sorted(slices.Values(pace))[:min(max(r.options.Together, 1), len(pace))]
@@ -100,7 +101,7 @@ func (r *Run) note(pace Pace) {
 		if n := i + 1 - past; n > most {
 			most, r.fastest = n, t
 		}
-		if found == 0 && often*most >= r.counted {
+		if found == 0 && float64(most) >= cmp.Or(r.options.Often, often)*float64(r.counted) {
 			found = t
 		}
 	}

@@ -1,7 +1,7 @@
 // Command predict holds the prices of tapc to reality: it measures this machine, prices programs on it, runs them, and says how far off the prices
 // were. None of the programs has a shape that the machine is measured by.
 //
-//	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 10] [-wait 5m] [-threads 1] [-devices] [-plans] [NAME...]
+//	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 10] [-often 0.1] [-wait 5m] [-threads 1] [-devices] [-plans] [NAME...]
 //
 // Beside small programs it takes the examples, random graphs, some of all cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
 // instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
@@ -10,8 +10,8 @@
 //
 // The machine's probes and the programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the lower quartile of the rounds' 10th percentiles, and no less than the second least (of two rounds the least). With them it
 // prints how far the even and the odd rounds are apart: no price can be held to less. Before and behind each time the cores are looked at: how long each takes for some arithmetic, as a virtual machine whose processor others use, too, is now a slower and now a faster one, and
-// how far they are from each other, as one whose cores are moved is another one. Until -wait is used up, what is usual is waited for, and what was disturbed is measured again; then such times are left out, and made up for by more
-// rounds where a program has less than half of its times.
+// how far they are from each other, as one whose cores are moved is another one. Usual is the fastest state of at least so many of all looks as -often says. Until -wait is used up, it is waited for, and what was disturbed is measured
+// again; then such times are left out, and made up for by more rounds where a program has less than half of its times.
 package main
 
 import (
@@ -42,6 +42,7 @@ type settings struct {
 	build          bool // and no more
 	devices, plans bool // what is taken
 	rounds         int
+	often          float64
 	wait           time.Duration
 	threads        int64
 	names          []string
@@ -58,6 +59,7 @@ func main() {
 	flag.StringVar(&s.dir, "dir", "", "folder where programs stay (default: none)")
 	flag.BoolVar(&s.build, "build", false, "build the programs alone")
 	flag.IntVar(&s.rounds, "rounds", 10, "rounds, at least 2; 0 takes the times of the folder")
+	flag.Float64Var(&s.often, "often", 0.1, "part of the time that cores must be in a state for it to be the usual one, if it is the fastest such")
 	flag.DurationVar(&s.wait, "wait", 5*time.Minute, "time to wait at most for cores to be as fast as they usually are")
 	flag.Int64Var(&s.threads, "threads", 1, "threads that programs run on")
 	flag.Parse()
@@ -71,6 +73,9 @@ func main() {
 func (s *settings) run(ctx context.Context) error {
 	if s.devices || s.plans {
 		s.threads = 2
+	}
+	if s.often <= 0 || s.often > 1 {
+		return errors.New("-often is more than 0, and 1 at most")
 	}
 	if s.rounds == 1 || s.rounds < 0 || s.rounds == 0 && s.dir == "" || s.threads < 1 {
 		return errors.New("there are at least 2 rounds, or 0 of a folder with times, and 1 thread")
@@ -130,7 +135,7 @@ func (s *settings) probes(ctx context.Context) (*calibrate.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Target: target, Devices: 2, Together: int(s.threads), Reuse: true, Wait: s.wait})
+	return calibrate.Begin(ctx, calibrate.Options{Dir: dir, Tapc: s.tapc, Target: target, Devices: 2, Together: int(s.threads), Reuse: true, Often: s.often, Wait: s.wait})
 }
 
 // save writes the files of the machine.
