@@ -274,7 +274,7 @@ func arriving(x *pricing, read []Term) (first, last []Term) {
 		switch {
 		case jumping(x) > 0 && l.near:
 			parts[l.name] = 0
-		case lines && l.far:
+		case lines && l.far && !l.near:
 			parts[l.name] = 1
 		default:
 			parts[l.name] = all

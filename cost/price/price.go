@@ -559,8 +559,9 @@ func columnsAgain(x *pricing) (terms []Term) {
 	return []Term{{"columns again, from " + list[stay].name, list[stay].over(awaitedColumns*again, 0)}}
 }
 
-// awaited is the part of their travel that tiles wait for rows which the second cache did not keep. Measured on Zen 3: 0.6 to 0.8 with 512 KB of rows in 512 KB, float32 and float64.
-const awaited = 0.65
+// awaited is the part of their travel that tiles wait for rows which the second cache did not keep. Measured on Zen 3 with 0.5 to 2 MB of rows in 512 KB, float32 and float64: 0 to 0.17; 0.6 to 0.8 while
+// another machine computes on the other thread of the core.
+const awaited = 0.15
 
 // awaitedColumns is the part of that travel that is not hidden. Measured on Zen 3 with 6 to 64 rows of 512 products by 512 columns, 1 MB whose rows are 2 KB apart: 0.35 to 0.45.
 const awaitedColumns = 0.4

@@ -117,6 +117,51 @@ func TestColumnsFromFar(t *testing.T) {
 	}
 }
 
+// TestColumnsNearBy: tiles that read a line of a row wait for columns in place from behind the nearer part of a cache that cores share, and not for those that the second cache of their core has.
+func TestColumnsNearBy(t *testing.T) {
+	m := *laptop(t)
+	m.Devices = slices.Clone(m.Devices)
+	d := &m.Devices[0]
+	second, third := d.Caches[1], d.Caches[2]
+	nearer := func(c machine.Cache) machine.Cache {
+		c.Name, c.Bytes = c.Name+machine.Nearby, c.Bytes/4
+		return c
+	}
+	d.Caches = []machine.Cache{d.Caches[0], nearer(second), second, nearer(third), third}
+	waits := func(columns int64, cache string) (waits, hidden float64) {
+		s := sample.New("columns near by")
+		y := s.Float(1000, columns)
+		s.Product(s.Float(4, 1000), y)
+		s.Product(s.Float(4, 1000), y)
+		g := scheduled(t, s)
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				k.Configs[0].Stages[0] = schedule.Stage{Algorithm: schedule.Contraction, Tiles: []schedule.Tiling{
+					{Role: schedule.RoleM, Sizes: []int64{4, 4}}, {Role: schedule.RoleN, Sizes: []int64{16, 16, 8}}, {Role: schedule.RoleK, Sizes: []int64{1000}}}}
+			}
+		}
+		list, err := price.Program(g, &m, price.Settings{Units: 1, Targets: targets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list[1].Terms {
+			switch x.What {
+			case cache:
+				waits += x.Time.Value
+			case cache + ", not hidden":
+				hidden += x.Time.Value
+			}
+		}
+		return waits, hidden
+	}
+	if w, h := waits(second.Bytes/4000&^15, second.Name); w > 0 || h <= 0 {
+		t.Errorf("for columns in the second cache tiles wait %v s, %v s come meanwhile", w, h)
+	}
+	if w, h := waits(third.Bytes/4000&^15, third.Name); w <= 10*h {
+		t.Errorf("for columns behind the nearer part of the third cache tiles wait %v s, %v s come meanwhile", w, h)
+	}
+}
+
 // TestPrefetchedColumns: tiles that read and write a line of a row wait for the columns that they pack, if these are in no cache near by, and not for those that they prefetch; nor do tiles of two lines wait.
 func TestPrefetchedColumns(t *testing.T) {
 	m, s := laptop(t), sample.New("packed")
